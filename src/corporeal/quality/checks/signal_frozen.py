@@ -9,6 +9,7 @@ from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import Signal
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
+from corporeal.quality.evidence.imu import inertial_tracks
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.runs import longest_repeats
@@ -49,10 +50,11 @@ def find(
     if subject.recording.facts.mode == RETARGETED_MOCAP:
         raise NotAssessed("the motion was computed from a person's: no sensor trembles in it")
     looked = 0
+    inertial = {track.label: track for track in inertial_tracks(subject)}
     for label, signal in subject.recording.signals.items():
         if signal.spec.kind != "array" or signal.spec.group == "actions":
             continue
-        track = subject.understood.get(label)
+        track = subject.understood.get(label) or inertial.get(label)
         if track is None and len(signal.spec.shape) < 2:
             continue
         if track is None:
@@ -61,10 +63,11 @@ def find(
             continue
         looked += 1
         least = max(min_samples, round(min_s / track.period_s)) if track.period_s else min_samples
-        found = _whole(track, least, improbable)
+        never_at_rest = label in inertial or track.spec.name.endswith(NEVER_AT_REST)
+        found = _whole(track, least, improbable, trembles=never_at_rest)
         if found is None and track.spec.name.endswith(ONE_BY_ONE):
             found = _single(track, 2 * least, improbable)
-        if found is not None and not track.spec.name.endswith(NEVER_AT_REST):
+        if found is not None and not never_at_rest:
             found = _confirmed(subject, track, found)
         if found is not None:
             yield found
@@ -134,24 +137,20 @@ def _flat(label: str, signal: Signal) -> Track:
     return Track(label, signal.spec, np.asarray(signal.time_ns), mixed[:, None])
 
 
-def _whole(track: Track, least: int, improbable: float) -> Finding | None:
+def _whole(track: Track, least: int, improbable: float, *, trembles: bool) -> Finding | None:
     """The longest run in which no column changes, where some column else does."""
     if len(track) < 2:
         return None
     change = (track.values[1:] != track.values[:-1]).any(axis=1)
     if not change.any():
-        return _finding(track, 0, len(track), (), least) if _trembles(track) else None
+        always = trembles or track.spec.name.endswith(ONE_BY_ONE)
+        return _finding(track, 0, len(track), (), least) if always and len(track) > 50 else None
     stamps = np.concatenate(([0], np.cumsum(change))).astype(np.float64)[:, None]
     start, length = longest_repeats(stamps)
     first, count = int(start[0]), int(length[0])
     if count < least or _chance(stamps, first, count) > improbable:
         return None
     return _finding(track, first, first + count, (), least)
-
-
-def _trembles(track: Track) -> bool:
-    """Whether a stream of this kind is never still: an inertial unit, a torque, a velocity."""
-    return track.spec.name.endswith(ONE_BY_ONE) and len(track) > 50
 
 
 def _single(track: Track, least: int, improbable: float) -> Finding | None:
