@@ -29,6 +29,7 @@ from corporeal.capture.ros.stream import (
 )
 from corporeal.capture.ros.timing import Timing, foreign_problems, judge
 from corporeal.embodiment import open_robot
+from corporeal.episode.facts import ASSUMED, STREAM_RATES
 from corporeal.episode.recording import SOURCE_LEDGER, Ledger, SourceItem, left_out
 from corporeal.errors import UnknownNameError
 
@@ -241,6 +242,7 @@ def describe_bag(
         "bag_start_ns": first,
         "bag_end_ns": last,
         SOURCE_LEDGER: found.ledger.to_json(),
+        ASSUMED: {STREAM_RATES: "the middle step of each topic: a bag states none"},
     }
     if found.static:
         facts[STATIC_TRANSFORMS] = dict(found.static)
