@@ -14,6 +14,7 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
 from corporeal.quality.subject import Subject, attempt, once_per_subject
+from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array
 
@@ -82,10 +83,13 @@ def arm_order_gains(subject: Subject) -> tuple[float, dict[Change, float]]:
 
     People and robots keep their elbows below and outside the shoulders when they begin, their
     hands in front; both arms rest alike; a hand that is led turns less than its joints do, since
-    they make up for each other. Raises NotAssessed without two arms, or for a motion of a person.
+    they make up for each other. Raises NotAssessed without two arms, or for a motion that nobody
+    led by commands.
     """
     if subject.recording.facts.mode == RETARGETED_MOCAP:
         raise NotAssessed("the motion was retargeted: a person may hold the arms in any way")
+    if subject.find_track(*roles.COMMANDED) is None:
+        raise NotAssessed("no action: nobody led the arms")
     robot, posture = subject.robot, subject.posture
     arms = model_of(robot, _arms)
     if not posture.present[arms.columns[0] + arms.columns[1]].all():
