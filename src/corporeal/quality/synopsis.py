@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
+from corporeal.quality.evidence.arm_order import arm_order_measures
 from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
@@ -192,6 +193,7 @@ def _measures(subject: Subject, path: Array | None) -> dict[str, float]:
     if force is not None:
         found["peak_force"] = force
     found |= action_lag_measures(subject)
+    found |= arm_order_measures(subject)
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
 
