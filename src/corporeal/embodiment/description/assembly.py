@@ -122,10 +122,10 @@ def embody(
     """The document of an assembly read from `raw`, the content of `path`.
 
     A file that does not say whether its base floats (None) gets a floating base when the names
-    of its joints show two legs: a humanoid walks, an arm is bolted down.
+    or the tree of its joints show two legs: a humanoid walks, an arm is bolted down.
     """
     _check_mimics(assembly.joints, path)
-    anatomy = infer_anatomy(assembly.joints)
+    anatomy = infer_anatomy(assembly.joints, assembly.links)
     return Embodiment(
         document=Embodiment.kind,
         name=document_name(name or path.stem),
