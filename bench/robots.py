@@ -72,7 +72,8 @@ TUNED = (
     Source("example-robot-data", "robots/romeo_description/urdf/*.urdf", H, "romeo_small.urdf"),
     Source("example-robot-data", "robots/simple_humanoid_description/urdf/*.urdf", H,
            "simple_humanoid.urdf"),
-    Source("example-robot-data", "robots/talos_data/robots/talos_[fr]*.urdf", H, "talos_full_v2.urdf"),
+    Source("example-robot-data", "robots/talos_data/robots/talos_[fr]*.urdf", H,
+           "talos_full_v2.urdf"),
     Source("example-robot-data", "robots/tiago_description/robots/tiago_dual.urdf", A),
     Source("example-robot-data", "robots/tiago_pro_description/robots/tiago_pro.urdf", A),
     Source("playground", "locomotion/apollo/xmls/apollo_*.xml", H, "apollo_mjx_feetonly.xml"),
@@ -232,8 +233,15 @@ def _wrong_count(robot: Embodiment, path: Path) -> Iterator[str]:
             for geom in [*spec.geoms]:
                 if geom.meshname or geom.hfieldname:
                     spec.delete(geom)
-            for each in [*spec.meshes, *spec.textures, *spec.sensors, *spec.keys, *spec.skins,
-                         *spec.pairs, *spec.excludes]:
+            for each in [
+                *spec.meshes,
+                *spec.textures,
+                *spec.sensors,
+                *spec.keys,
+                *spec.skins,
+                *spec.pairs,
+                *spec.excludes,
+            ]:
                 spec.delete(each)
             for material in spec.materials:
                 material.textures = [""] * len(material.textures)
@@ -350,7 +358,8 @@ def _figures(result: Retargeted, places: dict[str, str]) -> dict[str, float]:
             ("arm_off_deg", (("shoulder", "elbow"), ("elbow", "hand"))),
         )
     }
-    assert metrics.hand_error is not None and metrics.foot_error is not None
+    assert metrics.hand_error is not None
+    assert metrics.foot_error is not None
     figures = {
         "hand_error_m": metrics.hand_error.mean_m,
         "foot_error_m": metrics.foot_error.mean_m,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from corporeal.embodiment.description.body_tree import BodyPlan, LimbPair, read_body_plan
 from corporeal.embodiment.description.body_words import (
     ARM,
     DIGIT,
@@ -15,7 +16,6 @@ from corporeal.embodiment.description.body_words import (
     TORSO,
     words_in,
 )
-from corporeal.embodiment.description.body_tree import BodyPlan, LimbPair, read_body_plan
 from corporeal.embodiment.embodiment import Joint, Link
 
 SIDED = ("leg", "arm", "hand", "gripper")
@@ -40,8 +40,8 @@ def infer_anatomy(joints: Sequence[Joint], links: Sequence[Link] = ()) -> RobotA
     """Groups in the order of the joints; a limb that forks or has no side gets no end link.
 
     Names count first; joints whose names say nothing are told from the tree, with the shapes of
-    the `links`. The end-effector is the link after the last arm joint, the foot the one after the last leg
-    joint: both formats of one robot agree on these, but not on the frames fixed to them.
+    the `links`. The end-effector is the link after the last arm joint, the foot the one after the
+    last leg joint: both formats of one robot agree on these, but not on frames fixed to them.
     """
     tree = _Tree(joints)
     by_joint, by_link = (

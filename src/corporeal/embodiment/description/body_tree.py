@@ -262,7 +262,7 @@ def _width(tree: _Placed, pair: _Pair) -> float:
 
 
 def _lateral(tree: _Placed, pair: _Pair) -> Array:
-    """From the second limb to the first, where they are first apart: clavicles may share a place."""
+    """From the second limb to the first, where they are first apart: clavicles may meet."""
     apart = tree.points(pair[0]) - tree.points(pair[1])
     far = np.linalg.norm(apart, axis=1) > APART_M
     return normalise(apart[int(np.argmax(far))])

@@ -7,9 +7,22 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 LEG = frozenset(
-    ["leg", "hip", "thigh", "femur", "knee", "shin", "shank", "calf", "tibia", "ankle", "foot"]
-    + ["toe", "toes"]
-)
+    [
+        "leg",
+        "hip",
+        "thigh",
+        "femur",
+        "knee",
+        "shin",
+        "shank",
+        "calf",
+        "tibia",
+        "ankle",
+        "foot",
+        "toe",
+        "toes",
+    ]
+)  # fmt: skip
 ARM = frozenset(
     ["arm", "clavicle", "shoulder", "upperarm", "humerus", "elbow", "forearm", "lowerarm", "wrist"]
 )

@@ -66,9 +66,7 @@ def foot_axes(robot: Embodiment, side: str) -> Array:
     return next(axes for axes, size in zip(near, sizes, strict=True) if size < 1.02 * smallest)
 
 
-def _first_joints(
-    robot: Embodiment, kinematics: Kinematics, at: Array, part: str
-) -> Array | None:
+def _first_joints(robot: Embodiment, kinematics: Kinematics, at: Array, part: str) -> Array | None:
     """Where (2, 3) the first joints of both limbs are; None where one is missing."""
     order = [joint.name for joint in outward_joints(robot)]
     child = {joint.name: joint.child for joint in robot.joints}
