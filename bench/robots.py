@@ -329,9 +329,9 @@ def walk_robot(part: str, path: Path, name: str, clip: Path) -> Walk:
         mapped = robot_map(robot)
         motion = read_motion(clip)
         result = retarget_motion(motion, mapped, RetargetSettings(rate_hz=30.0, ease=False))
+        figures = _figures(result, dict(mapped.places))
     except CorporealError as error:
         return Walk(part, name, (f"refused: {error}",), {})
-    figures = _figures(result, dict(mapped.places))
     wrong = [key for key, most in LIMITS.items() if not figures[key] <= most]
     return Walk(part, name, tuple(f"{key} {figures[key]:.3g}" for key in wrong), figures)
 

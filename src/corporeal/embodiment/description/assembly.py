@@ -32,6 +32,7 @@ from corporeal.geometry import Array, matrix_from_rpy, rpy_from_matrix
 # A base that floats by joints of its own has so many, and links on the way that weigh nothing.
 DUMMIES, MASSLESS_KG = 6, 0.05
 BALL_AS_HINGES = "The ball joint {} is read as three hinges about x, y and z."
+PINNED = "The file holds the base by the world; having two legs, it is taken to float."
 FLOATS_BY_JOINTS = "Six joints that only let the base float are left out: it floats."
 
 
@@ -158,6 +159,7 @@ def embody(
     *,
     name: str,
     floating: bool | None,
+    pinned: bool = False,
     notes: Sequence[str] = (),
     missing_meshes: Sequence[str] = (),
     touching: Sequence[tuple[str, str]] = (),
@@ -165,18 +167,22 @@ def embody(
     """The document of an assembly read from `raw`, the content of `path`.
 
     A file that does not say whether its base floats (None) gets a floating base when the names
-    or the tree of its joints show two legs: a humanoid walks, an arm is bolted down.
+    or the tree of its joints show two legs: a humanoid walks, an arm is bolted down; `pinned`
+    says that the file holds it by the world.
     """
     joints, strays = _mend_mimics(assembly.joints)
     _check_mimics(joints, path)
     anatomy = infer_anatomy(joints, assembly.links)
+    floats = len(anatomy.feet) == 2 if floating is None else floating
+    if pinned and floats:
+        strays.append(PINNED)
     return Embodiment(
         document=Embodiment.kind,
         name=document_name(name or path.stem),
         version="1.0.0",
         description=" ".join((*notes, *strays)) or None,
         base=assembly.links[0].name,
-        floating=len(anatomy.feet) == 2 if floating is None else floating,
+        floating=floats,
         links=assembly.links,
         joints=joints,
         frames=assembly.frames,
@@ -267,26 +273,26 @@ def _distinct(frames: Sequence[Frame], taken: set[str]) -> tuple[Frame, ...]:
 
 
 def _mend_mimics(joints: Sequence[Joint]) -> tuple[tuple[Joint, ...], list[str]]:
-    """Joints that follow one the file does not have, and notes on what was made of them.
+    """The joints with leaders that are there, and notes on those that were meant.
 
-    `left_index_q2` that follows `index_q1` means the one of its own hand.
+    `left_index_q2` that follows `index_q1` follows the one of its own hand, `left_index_q1`.
     """
     names = {joint.name for joint in joints}
-    mended, notes = [], []
+    mended, notes = list[Joint](), list[str]()
     for joint in joints:
         mimic = joint.mimic
-        if mimic is not None and mimic.joint not in names:
-            meant = [
-                name
-                for name in names
-                if mimic.joint and name.endswith(mimic.joint) and name != joint.name
-                and joint.name.startswith(name.removesuffix(mimic.joint))
-            ]  # fmt: skip
-            leader = Mimic(**{**dict(mimic), "joint": meant[0]}) if len(meant) == 1 else None
-            does = f"follows {meant[0]}" if leader is not None else "is passive"
-            notes.append(f"{joint.name} follows {mimic.joint!r}, which is not there: it {does}.")
-            joint = joint.model_copy(update={"mimic": leader, "actuated": False})
-        mended.append(joint)
+        if mimic is None or mimic.joint in names or not mimic.joint:
+            mended.append(joint)
+            continue
+        meant = [
+            name
+            for name in names - {joint.name}
+            if name.endswith(mimic.joint) and joint.name.startswith(name.removesuffix(mimic.joint))
+        ]
+        if len(meant) == 1:
+            mimic = mimic.model_copy(update={"joint": meant[0]})
+            notes.append(f"{joint.name} follows {meant[0]}; the file leaves out its side.")
+        mended.append(joint.model_copy(update={"mimic": mimic}))
     return tuple(mended), notes
 
 

@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint, Link
+from corporeal.embodiment.joints.joint_map import middle_joint
 from corporeal.geometry import Array, matrix_from_rpy, matrix_from_vector, normalise
 
 # A limb has at least so many joints; twins differ by less than this share of their length.
@@ -50,8 +51,8 @@ def read_body_plan(joints: Sequence[Joint], links: Sequence[Link] = ()) -> BodyP
         return BodyPlan()
     parts = _name_parts(tree, twins)
     legs, arms = (next((pair for pair, part in parts if part == name), None) for name in _PARTS)
-    forward = _forward(tree, legs, arms)
-    pairs = tuple(_sided(tree, pair, part, forward) for pair, part in parts)
+    left = _left(tree, legs, arms)
+    pairs = tuple(_sided(tree, pair, part, left) for pair, part in parts)
     if arms is None:
         return BodyPlan(pairs)
     trunk = tree.above(arms[0][0])
@@ -161,14 +162,6 @@ class _Placed:
         return chain[middle_joint(np.array([*self.points(chain), self.tip(chain)]))]
 
 
-def middle_joint(points: Array) -> int:
-    """The number of the knee or elbow among the origins (N, 3) of a limb's joints."""
-    near = np.linalg.norm(points - points[0], axis=1)
-    far = np.linalg.norm(points - points[-1], axis=1)
-    between = np.minimum(near, far)
-    return int(np.argmax(between > 0.98 * between.max() - 1e-9))
-
-
 def _resting(joint: Joint) -> Array:
     """The turn of a joint that cannot be at zero: to its nearest limit."""
     low = -np.inf if joint.lower is None else joint.lower
@@ -268,8 +261,8 @@ def _lateral(tree: _Placed, pair: _Pair) -> Array:
     return normalise(apart[int(np.argmax(far))])
 
 
-def _forward(tree: _Placed, legs: _Pair | None, arms: _Pair | None) -> Array | None:
-    """Where the robot looks: knees bend back, elbows forward, soles reach ahead of the ankles."""
+def _left(tree: _Placed, legs: _Pair | None, arms: _Pair | None) -> Array | None:
+    """Where left is, of somebody whose knees bend back, elbows forward, and soles reach ahead."""
     pair = legs or arms
     if pair is None:
         return None
@@ -288,7 +281,7 @@ def _forward(tree: _Placed, legs: _Pair | None, arms: _Pair | None) -> Array | N
     votes += sum(_bend(tree, chain, ahead) for chain in arms or ())
     for chain in legs or ():
         votes += -_bend(tree, chain, ahead) + 2.0 * _reach(tree, chain, ahead)
-    return ahead * np.sign(votes) if votes else None
+    return np.cross(up, ahead) * np.sign(votes) if votes else None
 
 
 def _bend(tree: _Placed, chain: _Chain, ahead: Array) -> float:
@@ -318,24 +311,11 @@ def _reach(tree: _Placed, chain: _Chain, ahead: Array) -> float:
     return float(np.clip((centre @ ahead) / APART_M, -1.0, 1.0))
 
 
-def _sided(tree: _Placed, pair: _Pair, part: str, forward: Array | None) -> LimbPair:
+def _sided(tree: _Placed, pair: _Pair, part: str, left: Array | None) -> LimbPair:
     first, second = pair
-    across = _lateral(tree, pair)
-    if forward is None:
-        return LimbPair(part, tuple(first), tuple(second), sided=False)
-    # Up is where the legs do not point, else z; left is up x forward.
-    up = _up(tree, first, part, forward)
-    if float(across @ np.cross(up, forward)) < 0:
+    if left is not None and float(_lateral(tree, pair) @ left) < 0:
         first, second = second, first
-    return LimbPair(part, tuple(first), tuple(second), sided=True)
-
-
-def _up(tree: _Placed, chain: _Chain, part: str, forward: Array) -> Array:
-    up = -tree.span(chain) if part == "leg" else np.array([0.0, 0.0, 1.0])
-    up = up - (up @ forward) * forward
-    if np.linalg.norm(up) < APART_M:
-        up = np.array([0.0, 0.0, 1.0])
-    return normalise(up)
+    return LimbPair(part, tuple(first), tuple(second), sided=left is not None)
 
 
 def _is_central(tree: _Placed, name: str, arms: _Pair) -> bool:

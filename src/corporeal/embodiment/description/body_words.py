@@ -6,23 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-LEG = frozenset(
-    [
-        "leg",
-        "hip",
-        "thigh",
-        "femur",
-        "knee",
-        "shin",
-        "shank",
-        "calf",
-        "tibia",
-        "ankle",
-        "foot",
-        "toe",
-        "toes",
-    ]
-)  # fmt: skip
+_HIP_TO_KNEE = ("leg", "hip", "thigh", "femur", "knee")
+LEG = frozenset([*_HIP_TO_KNEE, "shin", "shank", "calf", "tibia", "ankle", "foot", "toe", "toes"])
 ARM = frozenset(
     ["arm", "clavicle", "shoulder", "upperarm", "humerus", "elbow", "forearm", "lowerarm", "wrist"]
 )

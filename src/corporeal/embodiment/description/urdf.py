@@ -60,11 +60,12 @@ def read_urdf(path: Path | str) -> Embodiment:
         links = _by_name(root, "link", path)
         joints = [_read_joint(e, path) for e in _by_name(root, "joint", path).values()]
         tree = _Tree(links, joints, path)
-        base, floating, notes = _find_base(tree)
+        base, floating, pinned = _find_base(tree)
         pieces = list(_pieces(tree, base, path))
         freed = without_dummy_base(pieces)
         if freed is not None:
-            pieces, floating, notes = freed, True, [FLOATS_BY_JOINTS]
+            pieces, floating = freed, True
+        notes = [] if freed is None else [FLOATS_BY_JOINTS]
         kept = {piece.motion.name for piece in pieces if piece.motion is not None}
         order = [m.name for joint in joints for m in joint.motions if m.name in kept]
         return embody(
@@ -73,6 +74,7 @@ def read_urdf(path: Path | str) -> Embodiment:
             raw,
             name=root.get("name", ""),
             floating=floating,
+            pinned=pinned,
             notes=[*notes, *_ball_notes(joints)],
             missing_meshes=_missing_meshes(root, path),
         )
@@ -119,8 +121,8 @@ class _Tree:
         self.root = roots[0]
 
 
-def _find_base(tree: _Tree) -> tuple[str, bool | None, list[str]]:
-    """The base link, whether it floats (None: if it has legs), and notes on it."""
+def _find_base(tree: _Tree) -> tuple[str, bool | None, bool]:
+    """The base link, whether it floats (None: if it has legs), and whether the world holds it."""
     below = tree.below[tree.root]
     heavy = tree.links[tree.root].find("inertial") is not None
     for joint in tree.above.values():
@@ -130,13 +132,13 @@ def _find_base(tree: _Tree) -> tuple[str, bool | None, list[str]]:
                 "massless root link and the one robot on it. Give each robot a file of its own."
             )
     if len(below) == 1 and below[0].type == "floating":
-        return below[0].child, True, []
+        return below[0].child, True, False
     if tree.root == "world":
         if len(below) == 1 and below[0].type == "fixed":
             # Files are pinned to the world for a simulator: legs are made to walk all the same.
-            return below[0].child, None, []
-        return tree.root, False, []
-    return tree.root, None, []
+            return below[0].child, None, True
+        return tree.root, False, False
+    return tree.root, None, False
 
 
 def _pieces(tree: _Tree, base: str, path: Path) -> Iterator[LinkPiece]:
