@@ -309,7 +309,10 @@ def ankle_to_sole(robot: RobotMap, side: str) -> Array:
         np.zeros((1, len(robot.robot.joint_names))),
     )
     apart: Array = poses.position("sole")[0] - poses.position("ankle")[0]
-    return np.asarray(poses.rotation("sole")[0].T @ apart)
+    foot = SIDES.index(side)
+    link = robot.kinematics.names[int(robot.soles.link[foot])]
+    axes = robot.kinematics.link_poses(np.zeros((1, len(robot.robot.joint_names)))).rotation(link)
+    return np.asarray((axes[0] @ robot.soles.rotations[foot]).T @ apart)
 
 
 def _witness(end: str) -> str:

@@ -137,12 +137,14 @@ class ClipTasks:
         goals, robot, kinematics = self.goals, self.chain.robot, self.chain.kinematics
         base = kinematics.names.index(robot.robot.base)
         hips, shoulders = self._seen("hip").min(axis=1), self._seen("shoulder", "hip").min(axis=1)
-        chest, axes = kinematics.place(robot.chest)
+        chest = kinematics.place(robot.chest)[0]
         weight = _weights(PELVIS, hips)
         tasks: list[Task] = [
             PointTask(base, robot.hip_centre, goals.positions["pelvis"], weight),
-            RotationTask(base, np.eye(3), goals.rotations["pelvis"], PELVIS_ROTATION * hips),
-            RotationTask(chest, axes[:, :3], goals.rotations["chest"], CHEST_ROTATION * shoulders),
+            RotationTask(base, robot.axes, goals.rotations["pelvis"], PELVIS_ROTATION * hips),
+            RotationTask(
+                chest, robot.chest_axes, goals.rotations["chest"], CHEST_ROTATION * shoulders
+            ),
         ]
         for number, side in enumerate(SIDES):
             for part, usual, above in (
@@ -157,9 +159,9 @@ class ClipTasks:
                 tasks.append(PointTask(link, place[:, 3], goals.positions[name], weight))
             tasks += self._end(number)
         if robot.head is not None and "head" in goals.rotations:
-            link, place = kinematics.place(robot.head)
+            link, axes = kinematics.place(robot.head)[0], robot.axes_on(robot.head)
             rotation = np.full(len(self.person), HEAD_ROTATION)
-            tasks.append(RotationTask(link, place[:, :3], goals.rotations["head"], rotation))
+            tasks.append(RotationTask(link, axes, goals.rotations["head"], rotation))
         return [*tasks, *self.standing()]
 
     def keeping(self, wanted: MotionState, firmness: float = 1.0) -> list[Task]:
