@@ -64,6 +64,7 @@ class Recorder:
         trigger: Trigger | None = None,
         on_health: Callable[[Health], None] | None = None,
         on_picture: Callable[[str, Any], None] | None = None,
+        on_episode: Callable[[Path], None] | None = None,
     ) -> None:
         self.team = team or TeamDocuments()
         self.rig: Rig = join_sources(sources, self.team.schema)
@@ -78,6 +79,7 @@ class Recorder:
         self._schema = self.rig.resolve()
         self._trigger = trigger or Automatic(at_once=sources[0].driver.is_live)
         self._on_health, self._on_picture = on_health, on_picture
+        self._on_episode = on_episode
         self._clock = HostClock()
         _make_folder(settings.out)
         self._monitor = HealthMonitor(self._schema, settings.out)
@@ -329,6 +331,8 @@ class Recorder:
             held_back = read_facts(made.metadata).other.get("quarantine")
         if held_back is not None:
             self.quarantined[episode] = str(held_back)
+        if self._on_episode is not None:
+            self._on_episode(episode)
 
     # Endings.
 
