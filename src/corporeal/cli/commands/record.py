@@ -17,8 +17,8 @@ from rich.text import Text
 from corporeal import __version__
 from corporeal.capture.broadcast import Broadcast, open_broadcast
 from corporeal.capture.driver import RecordingSource, drivers, parse_options
-from corporeal.capture.health import Health, StreamHealth
-from corporeal.capture.recorder import Recorder, RecorderSettings, write_health
+from corporeal.capture.health import Health, StreamHealth, write_health
+from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.rig import TeamDocuments, join_sources, open_rig, open_team_documents
 from corporeal.capture.trigger import Button, Trigger, motion_trigger
 from corporeal.cli.command import Command, option, read_pairs
@@ -27,6 +27,7 @@ from corporeal.cli.output import COLOURS, AsJson, console, emphasise, make_table
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode.facts import CORRECTION
 from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.protocol.card import operator_card
 from corporeal.quality.policy import open_policy
 
 _TRIGGERS = {"button": "key", "motion": "motion", "automatic": "auto"}
@@ -117,6 +118,7 @@ def record(
             on_picture=view.show_picture,
             on_episode=None if judge is None else judge.judge,
         )
+        _show_card(recorder, quiet=as_json)
         if isinstance(cues, Button):
             threading.Thread(target=_watch_keys, args=(cues, recorder), daemon=True).start()
             stderr().print("press Enter to start, and again to end, an episode; "
@@ -124,6 +126,15 @@ def record(
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
     _report(recorder, paths, judge.verdicts if judge is not None else [], as_json)
+
+
+def _show_card(recorder: Recorder, *, quiet: bool) -> None:
+    """What the protocol tells the operator, before the first episode."""
+    if recorder.team.protocol is None or quiet:
+        return
+    interface = recorder.settings.metadata.get("interface")
+    for line in operator_card(recorder.team.protocol, interface=interface):
+        stderr().print(line, style="dim", soft_wrap=True)
 
 
 def _open_judge(
@@ -216,7 +227,9 @@ def _page(health: Health) -> Group:
         f"  {health.episode}  {health.episodes} episodes done  ",
         (f"{disk}, {health.elapsed_s:.0f} s", "dim"),
     )
-    return Group(head, table, *(Text(f"! {alarm}", style="bold red") for alarm in health.alarms))
+    asks = (Text(f"> {line}", style="cyan") for line in health.asks)
+    alarms = (Text(f"! {alarm}", style="bold red") for alarm in health.alarms)
+    return Group(head, table, *asks, *alarms)
 
 
 def _row(stream: StreamHealth) -> tuple[str | Text, ...]:
