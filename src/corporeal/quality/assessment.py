@@ -35,8 +35,23 @@ RULES = {
     "prohibited behaviour": "behaviour_off_protocol",
     "cameras": "cameras_off_protocol",
     "operators": "operators_off_protocol",
+    "operator rotation": "rotation_off_protocol",
+    "control interface": "interface_off_protocol",
+    "initial conditions": "randomisation_off_protocol",
+    "spread of initial conditions": "start_spread_off_protocol",
+    "diversity of approach": "approach_diversity_off_protocol",
+    "edge cases": "edge_case_off_protocol",
+    "share of edge cases": "edge_case_share_off_protocol",
+    "failures": "failure_off_protocol",
 }
-_OF_A_BATCH = {"approaches_off_protocol", "operators_off_protocol"}
+_OF_A_BATCH = {
+    "approaches_off_protocol",
+    "operators_off_protocol",
+    "rotation_off_protocol",
+    "start_spread_off_protocol",
+    "approach_diversity_off_protocol",
+    "edge_case_share_off_protocol",
+}
 
 
 @dataclass(frozen=True)
@@ -204,11 +219,15 @@ def adherence(
     for name, check in RULES.items():
         if (check in _OF_A_BATCH) != batch:
             continue
-        messages = [found.message for found in assessment.findings if found.check == check]
+        findings = [found for found in assessment.findings if found.check == check]
+        broken = [found.message for found in findings if found.severity != "note"]
         kept: bool | None = True
         message = f"as {protocol.reference} says"
-        if messages:
-            kept, message = False, "; ".join(messages)
+        if broken:
+            kept, message = False, "; ".join(broken)
+        elif findings:
+            # A note says what could not be judged, such as what people are asked.
+            kept, message = None, "; ".join(found.message for found in findings)
         elif check in assessment.not_assessed:
             kept, message = None, assessment.not_assessed[check]
         rules.append(ProtocolRule(name, check, kept, message))

@@ -16,6 +16,7 @@ from corporeal.quality.evidence.arm_order import arm_order_measures
 from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
+from corporeal.quality.evidence.start_conditions import start_measures
 from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -52,6 +53,7 @@ def synopsis(subject: Subject, *, pictures: bool) -> Synopsis:
         sketch=_sketch(subject),
         measures=_measures(subject, path)
         | {"motion_s": motion_s}
+        | start_measures(subject)
         | (picture_measures(subject) if pictures else {}),
     )
 
