@@ -8,6 +8,7 @@ JOINT_POSITION: Final = "joint_position"
 JOINT_VELOCITY: Final = "joint_velocity"
 JOINT_TORQUE: Final = "joint_torque"
 JOINT_POSITION_TARGET: Final = "joint_position_target"
+JOINT_VELOCITY_TARGET: Final = "joint_velocity_target"
 JOINT_TORQUE_TARGET: Final = "joint_torque_target"
 BASE_POSE: Final = "base_pose"
 BASE_VELOCITY: Final = "base_velocity"
@@ -33,6 +34,7 @@ COMMANDED: Final = (JOINT_POSITION_TARGET, ACTION, ACTIONS)
 
 # Ends of the names of streams of which a robot may have several.
 IMU: Final = "_imu"
+ORIENTATION: Final = "_orientation"
 WRENCH: Final = "_wrench"
 TACTILE: Final = "_tactile"
 GRIPPER: Final = "_gripper"

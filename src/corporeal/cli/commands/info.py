@@ -1,33 +1,46 @@
-"""`corporeal info`: what is in an episode."""
+"""`corporeal info`: what is in an episode or a bag."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.command import Command, argument
+from corporeal.capture.driver import Rig
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, emphasise, make_table, print_result
 from corporeal.episode import Episode
 from corporeal.episode.overview import EpisodeSummary, StreamSummary, summarise
-from corporeal.words import byte_size
+from corporeal.episode.recording import SOURCE_LEDGER, Ledger, SourceItem
+from corporeal.interface import describe_bag
+from corporeal.words import byte_size, counted, listed, some_of
 
+_BAG_FACTS = ("static_transforms", "camera_info", "robot_description", "instruction")
+_MOST_PROBLEMS = 12
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def info(
-    episode: Annotated[Path, argument("An episode file (.h5).")],
+    episode: Annotated[Path, argument("An episode file (.h5), or a bag.")],
+    robot: Annotated[str | None, option("The robot of a bag: a ready name, or its file.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is in an episode: streams, rates, gaps, sizes, robot, documents.
 
+    Of a bag: every topic, its messages, the streams that they become, and what is wrong with it.
+
     Example: [bold]corporeal info demo.h5[/bold]
     """
+    rig = describe_bag(episode, robot=robot) if episode.exists() else None
+    if rig is not None:
+        print_result(as_json, _bag_values(episode, rig), _show_bag(episode, rig))
+        return
     with Episode.open(episode) as opened:
         summary = summarise(opened)
     print_result(as_json, summary, show(summary))
@@ -139,6 +152,63 @@ def _sparkline(activity: tuple[float | None, ...]) -> str:
         " " if value is None else _BARS[min(int(value * len(_BARS)), len(_BARS) - 1)]
         for value in activity
     )
+
+
+def _bag_values(path: Path, rig: Rig) -> dict[str, Any]:
+    """What is known of a bag, as JSON has it."""
+    facts = {name: value for name, value in rig.metadata.items() if name != SOURCE_LEDGER}
+    return {
+        "path": str(path),
+        "robot": rig.embodiment.name if rig.embodiment is not None else None,
+        "topics": rig.metadata[SOURCE_LEDGER],
+        "streams": {
+            stream.path: {"kind": stream.kind, "shape": stream.shape, "unit": stream.unit,
+                          "rate_hz": stream.rate_hz, "frame": stream.frame}
+            for stream in rig.schema.streams
+        },
+        "metadata": facts,
+        "problems": list(rig.problems),
+    }  # fmt: skip
+
+
+def _show_bag(path: Path, rig: Rig) -> Group:
+    """A bag as people read it: a row for every topic, a line for every problem."""
+    items = Ledger.from_json(rig.metadata[SOURCE_LEDGER]).items
+    start_ns, end_ns = rig.metadata["bag_start_ns"], rig.metadata["bag_end_ns"]
+    when = datetime.fromtimestamp(start_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column()
+    count = sum(item.samples or 0 for item in items)
+    grid.add_row("bag", f"{counted(len(items), 'topic')}, {counted(count, 'message')}")
+    grid.add_row("written", f"{when}, {(end_ns - start_ns) / 1e9:.2f} s")
+    grid.add_row("robot", rig.embodiment.name if rig.embodiment is not None else "not given")
+    facts = [name for name in _BAG_FACTS if rig.metadata.get(name)]
+    grid.add_row("states", listed(facts) if facts else "no calibration, frames or instruction")
+    head = Panel(grid, title=emphasise(path.name), title_align="left", border_style="cyan")
+    lines = [Text(f"! {text}", style="yellow") for text in rig.problems[:_MOST_PROBLEMS]]
+    if len(rig.problems) > _MOST_PROBLEMS:
+        lines.append(Text(f"and {len(rig.problems) - _MOST_PROBLEMS} more: --json", style="dim"))
+    return Group(head, _topics(items, rig), *lines)
+
+
+def _topics(items: Sequence[SourceItem], rig: Rig) -> Table:
+    rates = {stream.path: stream.rate_hz for stream in rig.schema.streams}
+    types = rig.metadata["topic_types"]
+    table = make_table("topic", "type", "messages", "rate", "becomes", right=("messages", "rate"))
+    for item in items:
+        known = [rate for path in item.taken_as if (rate := rates.get(path)) is not None]
+        becomes = Text(some_of(item.taken_as, most=4)) if item.taken_as else Text("")
+        if item.reason is not None:
+            becomes.append(f"{' ' * bool(item.taken_as)}({item.reason})", style="yellow")
+        table.add_row(
+            item.name,
+            Text(types.get(item.name, "").replace("/msg/", "/"), style="dim"),
+            f"{item.samples or 0:,}",
+            f"{max(known):g} Hz" if known else Text("events", style="dim"),
+            becomes,
+        )
+    return table
 
 
 COMMAND = Command(info)
