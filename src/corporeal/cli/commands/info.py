@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,37 +14,85 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.capture.driver import Rig
+from corporeal.catalog.episodes import (
+    assessments_of,
+    find_by_prefix,
+    findings_of,
+    not_assessed_of,
+    unknown_episode,
+)
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, emphasise, make_table, print_result
+from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 from corporeal.episode import Episode
 from corporeal.episode.overview import EpisodeSummary, StreamSummary, summarise
 from corporeal.episode.recording import SOURCE_LEDGER, Ledger, SourceItem
+from corporeal.errors import CorporealError
 from corporeal.interface import describe_bag
 from corporeal.words import byte_size, counted, listed, some_of
 
 _BAG_FACTS = ("static_transforms", "camera_info", "robot_description", "instruction")
 _MOST_PROBLEMS = 12
+_ID = re.compile(r"[0-9a-fA-F]{4,}[0-9a-fA-F-]*")
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def info(
-    episode: Annotated[Path, argument("An episode file (.h5), or a bag.")],
+    episode: Annotated[str, argument("An episode file (.h5), a bag, or an id of the workspace.")],
     robot: Annotated[str | None, option("The robot of a bag: a ready name, or its file.")] = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is in an episode: streams, rates, gaps, sizes, robot, documents.
 
     Of a bag: every topic, its messages, the streams that they become, and what is wrong with it.
+    Of an id of a workspace, or its beginning: what was found, what could not be assessed, and every
+    judgement of it.
 
     Example: [bold]corporeal info demo.h5[/bold]
     """
-    rig = describe_bag(episode, robot=robot) if episode.exists() else None
-    if rig is not None:
-        print_result(as_json, _bag_values(episode, rig), _show_bag(episode, rig))
+    path = Path(episode)
+    if not path.exists() and _ID.fullmatch(episode):
+        _show_judgement(episode.lower(), root, as_json=as_json)
         return
-    with Episode.open(episode) as opened:
+    rig = describe_bag(path, robot=robot) if path.exists() else None
+    if rig is not None:
+        print_result(as_json, _bag_values(path, rig), _show_bag(path, rig))
+        return
+    with Episode.open(path) as opened:
         summary = summarise(opened)
     print_result(as_json, summary, show(summary))
+
+
+def _show_judgement(begin: str, root: Path | None, *, as_json: bool) -> None:
+    """What the catalogue holds of the episode whose id begins so."""
+    with read_catalog(root, "read") as connection:
+        rows = find_by_prefix(connection, begin, most=2)
+        if not rows:
+            raise unknown_episode(begin)
+        if len(rows) > 1:
+            raise CorporealError(
+                f"episode {begin}, got the beginning of several ids; expected more of it."
+            )
+        row = rows[0]
+        findings = findings_of(connection, row.id)
+        missing = not_assessed_of(connection, [row.id]).get(row.id, [])
+        judgements = assessments_of(connection, row.id)
+    values = {"episode": row, "findings": findings, "not_assessed": missing,
+              "assessments": judgements}  # fmt: skip
+    found = make_table("check", "severity", "what was found")
+    for finding in findings:
+        found.add_row(finding.check, finding.severity, finding.message)
+    blind = make_table("could not run", "why")
+    for each in missing:
+        blind.add_row(each.check, each.reason)
+    history = make_table("judged", "by", "verdict", "score", "policy", "why")
+    for each in judgements:
+        score = "" if each.score is None else f"{each.score:.2f}"
+        history.add_row(each.at[:19], each.who, each.verdict, score, each.policy, each.reason or "")
+    head = f"{row.file}  {row.id}: {row.state}, verdict {row.verdict or 'none'}"
+    parts = [table for table in (found, blind, history) if table.row_count]
+    print_result(as_json, values, head, *parts)
 
 
 def show(summary: EpisodeSummary) -> Group:
