@@ -148,6 +148,16 @@ def test_a_fast_but_steady_motion_is_no_jump() -> None:
     assert not jumps_of(G1, RATE_HZ, q).any()
 
 
+def test_a_robot_that_states_no_speed_jumps_only_where_no_motor_could_follow() -> None:
+    joints = tuple(joint.model_copy(update={"velocity": None}) for joint in G1.joints)
+    silent = G1.model_copy(update={"joints": joints})
+    q, _ = squatting()
+    q[100:, _column("waist_yaw_joint")] += 0.05
+    assert not jumps_of(silent, RATE_HZ, q).any()
+    q[50:, _column("waist_yaw_joint")] += 1.0
+    assert np.argwhere(jumps_of(silent, RATE_HZ, q)).tolist() == [[49, _column("waist_yaw_joint")]]
+
+
 def test_tremble_is_power_above_five_hertz() -> None:
     q, _ = squatting()
     q[:, 0] += 0.02 * np.sin(2 * np.pi * 12 * np.arange(len(q)) / RATE_HZ)

@@ -98,6 +98,8 @@ def limits(stated: list[float | None], unknown: float) -> Array:
 
 # A jump is this many times the usual step of the joint within half a second around it.
 JUMP_RATIO = 5.0
+# What no motor of a humanoid is faster than, where its speed is not stated: rad/s, m/s if sliding.
+FASTEST_TURN, FASTEST_SLIDE = 20.0, 2.0
 _AROUND_S = 0.5
 QUICK_HZ = 5.0
 
@@ -137,12 +139,15 @@ def measure_smoothness(robot: Embodiment, rate_hz: float, q: Array, base: Array)
 def jumps_of(robot: Embodiment, rate_hz: float, q: Array) -> NDArray[np.bool_]:
     """Steps (T - 1, J) that are jumps.
 
-    A jump is faster than the joint's motor, where its limit is known, and over JUMP_RATIO times
-    the median step of that joint in the half second around it.
+    A jump is faster than the joint's motor, or than any motor where its speed is not stated, and
+    over JUMP_RATIO times the median step of that joint in the half second around it.
     """
     steps = np.abs(np.diff(q, axis=0))
-    fastest = limits([joint.velocity or None for joint in robot.actuated], 0.0) / rate_hz
-    jumps: NDArray[np.bool_] = steps > np.maximum(fastest, POSITION_SLACK_RAD)
+    any_motor = {"prismatic": FASTEST_SLIDE}
+    fastest = np.array(
+        [each.velocity or any_motor.get(each.type, FASTEST_TURN) for each in robot.actuated]
+    )
+    jumps: NDArray[np.bool_] = steps > np.maximum(fastest / rate_hz, POSITION_SLACK_RAD)
     window = max(3, round(_AROUND_S * rate_hz))
     for column in np.flatnonzero(jumps.any(axis=0)):
         usual = median_filter(steps[:, column], window, mode="nearest")

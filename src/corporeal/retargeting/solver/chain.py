@@ -126,7 +126,7 @@ class Chain:
     def speeds(self) -> Array:
         """Velocity limits (C,) of the unknown joints; infinite where none is stated."""
         joints = [self.robot.robot.actuated[column] for column in self.columns]
-        return np.array([np.inf if joint.velocity is None else joint.velocity for joint in joints])
+        return np.array([joint.velocity or np.inf for joint in joints], np.float64)
 
     def posed(self, state: MotionState) -> ChainPose:
         """All links and joint axes of a state."""
