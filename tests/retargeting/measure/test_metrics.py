@@ -19,6 +19,7 @@ from corporeal.retargeting.measure.metrics import (
     measure_result,
     quick_share,
 )
+from corporeal.retargeting.result import LIMBS
 
 G1 = open_robot("g1")
 DANCE = "retarget/g1_csv_xyzw/dance_102/G1_Take_102.bvh_60hz.csv"
@@ -133,6 +134,18 @@ def test_limits_that_are_broken_are_counted_by_frame_and_joint() -> None:
     assert found.position.worst == pytest.approx(0.01, abs=1e-6)
     assert found.speed.count == 2
     assert found.speed.joint == "left_knee_joint"
+
+
+def test_limbs_are_measured_one_by_one_against_the_persons() -> None:
+    result = result_of(*squatting(), turned_rad=0.1)
+    result.goals.limbs["right_forearm"].direction[50] *= -1
+    found = measure_result(result).limbs
+    assert found is not None
+    assert found.max_rad == pytest.approx(np.pi - 0.1)
+    assert (found.worst, found.off_frames) == ("right_forearm", 1)
+    assert found.by_limb["left_thigh"] == pytest.approx(0.1)
+    assert list(found.by_limb) == list(LIMBS)
+    assert _measured(result.q, result.base).limbs is None
 
 
 def test_a_jump_is_a_step_that_no_motor_makes_amid_small_ones() -> None:
