@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from corporeal import __version__
+from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.geometry import Array, continuous_quaternions
+from corporeal.retargeting.measure.limbs import limb_angles
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.result import ENDS, Retargeted
-from corporeal.schema import Schema, open_schema
+from corporeal.schema import Schema, open_schema, roles
 from corporeal.signal.grid import even_stamps
 from corporeal.signal.runs import runs
 from corporeal.units import SECOND_NS
@@ -171,7 +174,7 @@ def _arrays(result: Retargeted, stamps: NDArray[np.int64]) -> dict[str, Any]:
     speeds = _speeds(q, stamps / SECOND_NS, result.rate_hz)
     # A quaternion and its negative are the same rotation; a step between them looks like a leap.
     base = np.concatenate([result.base[:, :3], continuous_quaternions(result.base[:, 3:])], axis=1)
-    return {
+    arrays: dict[str, Any] = {
         "observations/joint_position": q.astype(np.float32),
         "observations/joint_velocity": speeds.astype(np.float32),
         "actions/joint_position_target": np.concatenate([q[1:], q[-1:]]).astype(np.float32),
@@ -182,6 +185,11 @@ def _arrays(result: Retargeted, stamps: NDArray[np.int64]) -> dict[str, Any]:
         "debug/retarget_confidence": result.goals.confidence.astype(np.float32),
         "debug/foot_contact": result.goals.contacts.reshape(len(q), len(ENDS)),
     }
+    if result.goals.limbs:
+        poses = model_of(result.robot, Kinematics).transforms(q, result.base)
+        limbs = limb_angles(result.robot, poses, result.goals.limbs)
+        arrays["debug/" + roles.RETARGET_LIMB_ERROR] = np.nan_to_num(limbs).astype(np.float32)
+    return arrays
 
 
 def _speeds(q: Array, times: Array, rate_hz: float) -> Array:

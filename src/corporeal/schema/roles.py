@@ -20,6 +20,7 @@ HUMAN_POINTS: Final = "human_points"
 HUMAN_CONFIDENCE: Final = "human_confidence"
 RETARGET_ERROR: Final = "retarget_error"
 RETARGET_CONFIDENCE: Final = "retarget_confidence"
+RETARGET_LIMB_ERROR: Final = "retarget_limb_error"
 FOOT_CONTACT: Final = "foot_contact"
 
 # A source that does not name its columns calls them so.
