@@ -11,9 +11,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from bench.partners import PartnerError, partner_python
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -24,6 +26,8 @@ PAGES = [
     *sorted((ROOT / "docs" / "guides").glob("*.md")),
 ]
 DEMO = Path("out/demo/pick_place_demo_0001.h5")
+# Pages that run on recordings of others, which a plain clone does not have.
+ON_REAL_DATA = ("your_data",)
 # What a page says behind a command that does not end with 0.
 NOT_GOOD = re.compile(r"\s+# exits with ([12])$")
 
@@ -60,7 +64,11 @@ def _blocks(page: Path) -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_of_a_page_runs(page: Path, place: Path) -> None:
+def test_every_block_of_a_page_runs(
+    page: Path, place: Path, request: pytest.FixtureRequest
+) -> None:
+    if page.stem in ON_REAL_DATA:
+        _link_data(place, request.getfixturevalue("shared_data"))
     names: dict[str, object] = {}
     here = Path.cwd()
     blocks = list(_blocks(page))
@@ -80,6 +88,36 @@ def test_every_block_of_a_page_runs(page: Path, place: Path) -> None:
                 _corporeal(place, line.removeprefix("$ corporeal "))
     finally:
         os.chdir(here)
+
+
+def _link_data(folder: Path, data: Path) -> None:
+    if not (folder / "data").exists():
+        (folder / "data").symlink_to(data)
+
+
+@pytest.mark.slow
+def test_the_network_of_your_data_learns(tmp_path: Path, shared_data: Path) -> None:
+    """The block that needs torch, which this Python may not have."""
+    page = (ROOT / "docs" / "guides" / "your_data.md").read_text()
+    block = re.search(r"^```py\n(.*?)^```", page, re.M | re.S)
+    assert block is not None
+    python = sys.executable
+    if find_spec("torch") is None:
+        try:
+            python = str(partner_python("train"))
+        except PartnerError as reason:
+            pytest.skip(f"no environment with torch: {reason}")
+    _link_data(tmp_path, shared_data)
+    _corporeal(tmp_path, "import data/lerobot/g1_inspire_v21_part --no-verify --out mine/g1")
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    result = subprocess.run(
+        [python, "-c", block[1]], cwd=tmp_path, env=environment, capture_output=True, text=True,
+        timeout=300,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    first, last = (float(figure) for figure in re.findall(r"\d+\.\d+", result.stdout))
+    assert last < first
+    assert (tmp_path / "mine" / "normalisation.json").is_file()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -47,6 +47,7 @@ class Entry:
 
 ENTRIES = (
     Entry("write", "ours", "ours", "write"),
+    Entry("write", "ours", "ours", "write_rounded"),
     Entry("write", "h5", "peer_h5", "write_raw"),
     Entry("write", "h5", "peer_h5", "write_jpeg"),
     Entry("write", "lerobot", "peer_lerobot", "write_default", "lerobot"),

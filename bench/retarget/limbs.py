@@ -1,54 +1,42 @@
-"""How far a robot's limbs point away from the person's: a measure that knows no scale."""
+"""How far a robot's limbs point away from the person's, whoever turned the whole motion."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.retarget.robot_motion import RobotMotion
-from corporeal.embodiment.kinematics import Kinematics
-from corporeal.geometry import Array, matrix_from_quaternion, normalise
-from corporeal.retargeting.motion import SIDES, HumanMotion
-
-# Segments by their ends; a hand stands for the wrist where a robot has none.
-SEGMENTS = {
-    "upper arm": ("shoulder", "elbow"),
-    "forearm": ("elbow", "wrist"),
-    "thigh": ("hip", "knee"),
-    "shank": ("knee", "ankle"),
-}
-# The links of a G1 whose origins are these joints.
-PLACES = {
-    "shoulder": "shoulder_roll_link",
-    "elbow": "elbow_link",
-    "wrist": "wrist_pitch_link",
-    "hip": "hip_roll_link",
-    "knee": "knee_link",
-    "ankle": "ankle_pitch_link",
-}
+from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.retargeting.goal.goals import limbs_of
+from corporeal.retargeting.goal.robot_map import robot_map
+from corporeal.retargeting.measure.limbs import limb_angles
+from corporeal.retargeting.motion import HumanMotion
+from corporeal.retargeting.result import LIMBS
 
 
-def limb_angles(human: HumanMotion, motion: RobotMotion) -> dict[str, float]:
-    """Mean angle in degrees by segment, both seen from the pelvis's heading.
+def limbs_off(human: HumanMotion, motion: RobotMotion) -> dict[str, float]:
+    """Mean angle in degrees by limb, both seen from the pelvis's heading.
 
     Whoever turns the whole motion about the vertical is not blamed: one heading, the median, is
     taken out. The human's frames are those of the same times.
     """
     nearest = np.rint(np.arange(len(motion.q)) / motion.rate_hz * human.rate_hz).astype(np.int64)
     nearest = np.minimum(nearest, len(human) - 1)
-    places = {f"{side}_{part}": f"{side}_{link}" for side in SIDES for part, link in PLACES.items()}
-    robot = Kinematics(motion.robot).place_poses(places, motion.q, motion.base)
+    mapped = robot_map(motion.robot)
     rotation = _rotation_between(human, nearest, motion)
-    angles: dict[str, float] = {}
-    for segment, (near, far) in SEGMENTS.items():
-        found = []
-        for side in SIDES:
-            ours = robot.position(f"{side}_{far}") - robot.position(f"{side}_{near}")
-            theirs = human.point(f"{side}_{far}")[nearest] - human.point(f"{side}_{near}")[nearest]
-            dots = np.sum(normalise(ours) * normalise(theirs @ rotation.T), axis=1)
-            found.append(np.degrees(np.arccos(np.clip(dots, -1.0, 1.0))))
-        angles[segment] = float(np.nanmean(found))
-    return angles
+    limbs = {
+        name: replace(
+            limb,
+            direction=limb.direction[nearest] @ rotation.T,
+            confidence=limb.confidence[nearest],
+        )
+        for name, limb in limbs_of(human, mapped).items()
+    }
+    poses = mapped.kinematics.transforms(motion.q, motion.base)
+    angles = np.degrees(np.nanmean(limb_angles(motion.robot, poses, limbs), axis=0))
+    return dict(zip(LIMBS, angles.tolist(), strict=True))
 
 
 def _rotation_between(human: HumanMotion, nearest: NDArray[np.int64], motion: RobotMotion) -> Array:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.retarget.limbs import limb_angles
+from bench.retarget.limbs import limbs_off
 from bench.retarget.robot_motion import RobotMotion, contacts_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.retargeting.goal.soles import soles_of
-from corporeal.retargeting.measure.metrics import Grounding, Metrics, measure, measure_grounding
+from corporeal.retargeting.measure.grounding import Grounding, measure_grounding
+from corporeal.retargeting.measure.metrics import Metrics, measure
 from corporeal.retargeting.motion import HumanMotion
 
 FAR_M = 0.05
@@ -85,7 +86,7 @@ def figures_of(
     found = measure(motion.robot, motion.rate_hz, motion.q, motion.base, contacts=contacts)
     errors = motion.errors()
     known = errors.shape[1] == 4
-    angles = [] if human is None else list(limb_angles(human, motion).values())
+    angles = [] if human is None else list(limbs_off(human, motion).values())
     whole = _grounding(motion, contacts if uncut is None else uncut)
     return Figures(
         frames=len(motion.q),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from corporeal.capture.driver import RecordingSource, drivers, parse_options
+from corporeal.capture.driver import RecordingSource, Rig, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode import Episode
@@ -180,6 +180,16 @@ def _bag_driver(path: Path) -> str | None:
     if path.is_dir() and (path / "metadata.yaml").is_file():
         return "rosbag"
     return _BAGS.get(path.suffix) if path.is_file() else None
+
+
+def describe_bag(path: Path | str, *, robot: str | None = None) -> Rig | None:
+    """What a bag holds, without recording it: streams, ledger, problems; None for what is none."""
+    name = _bag_driver(Path(path))
+    if name is None:
+        return None
+    driver = drivers()[name]
+    values = {"path": str(path)} if robot is None else {"path": str(path), "robot": robot}
+    return driver.describe(parse_options(driver, values))
 
 
 def _record_bag(path: Path, folder: Path, robot: str | None) -> Path:

@@ -71,7 +71,8 @@ def parse_xml(raw: bytes, *, source: str, texts: bool = False) -> Element:
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     try:
-        parser.Parse(raw, True)
+        # Some programs end a text as C does, with a zero.
+        parser.Parse(raw.rstrip(b"\0") if raw[:1] == b"<" and raw[1:2] != b"\0" else raw, True)
         return builder.close()
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)

@@ -13,8 +13,8 @@ import pytest
 from tests.capture.small_rig import ARM, BEGIN_NS, CAMERA, SECOND_NS, SLOW, WORDS, Items, samples
 
 from corporeal.capture.driver import Sample
-from corporeal.capture.health import Health, HealthMonitor, StreamHealth
-from corporeal.capture.recorder import Recorder, write_health
+from corporeal.capture.health import Health, HealthMonitor, StreamHealth, write_health
+from corporeal.capture.recorder import Recorder
 from corporeal.schema import Schema
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")

@@ -24,12 +24,19 @@ from tests.exchange.small_sets import write_episode, write_episodes
 
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import NEXT, find_episode, move_episodes
+from corporeal.catalog.episodes import (
+    NEXT,
+    assessments_of,
+    find_episode,
+    move_episodes,
+    not_assessed_of,
+)
 from corporeal.catalog.episodes.rows import STATES
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.ingestion import ingestion as ingest_module
 from corporeal.catalog.ingestion.ingestion import files_of
 from corporeal.catalog.ingestion.inspection import judge_files
+from corporeal.catalog.query import count_episodes, every_episode
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
@@ -471,3 +478,34 @@ def test_a_policy_that_changed_without_a_new_version_judges_nothing(
     with pytest.raises(CatalogError, match=r"policy strict@.* they differ in description\. A ver"):
         take(workspace, [recordings / "e0001.h5"], policy=changed)
     assert len(_rows(workspace)) == 1
+
+
+def test_what_could_not_be_assessed_is_kept_with_its_reason_and_found_by_a_query(
+    workspace: Workspace, recordings: Path
+) -> None:
+    take(workspace, [recordings])
+    with workspace.database.read() as connection:
+        rows = list(every_episode(connection))
+        missing = not_assessed_of(connection, [row.id for row in rows])
+        judgements = assessments_of(connection, rows[0].id)
+        told = {each.check: each.reason for each in missing[rows[0].id]}
+        assert told["camera_frozen"] == "pictures were not looked at"
+        assert count_episodes(connection, "not_assessed = camera_frozen") == 3
+        assert count_episodes(connection, "not_assessed = not_frozen") == 3
+        assert count_episodes(connection, "not_assessed != camera_frozen") == 0
+        assert count_episodes(connection, "not_assessed = values_not_finite") == 0
+        assert count_episodes(connection, "not_assessed is known") == 3
+        assert count_episodes(connection, "not_assessed in (camera_frozen, robot_fell)") == 3
+        assert count_episodes(connection, "not_assessed ~ 'picture*'") == 3
+    assert [each.number for each in judgements] == [1]
+    assert judgements[0].verdict == rows[0].verdict
+    assert judgements[0].facts["not_assessed"] == len(told)
+
+
+def test_an_episode_whose_pictures_nobody_looked_at_is_not_accepted(
+    workspace: Workspace, recordings: Path
+) -> None:
+    done = take(workspace, [recordings])
+    assert not done.count("accepted")
+    with workspace.database.read() as connection:
+        assert count_episodes(connection, "has finding judgement_incomplete") == 3

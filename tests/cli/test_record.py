@@ -21,7 +21,8 @@ from corporeal.episode.file.journal import JournalWriter
 from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
 
-SMALL = ("--driver", "synthetic", "--set", "height=16", "--set", "width=32")
+TINY = ("--driver", "synthetic", "--set", "height=16", "--set", "width=32")
+SMALL = (*TINY, "--no-check")
 
 
 def _run(*arguments: str | Path) -> Result:
@@ -41,7 +42,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     """Two short synthetic episodes, and what was said about them."""
     out = tmp_path_factory.mktemp("recorded")
     result = _run(
-        "record", *SMALL, "--set", "seconds=0.4", "--episodes", "2", "--out", out, "--operator",
+        "record", *TINY, "--set", "seconds=0.4", "--episodes", "2", "--out", out, "--operator",
         "op07", "--station", "s1", "--session", "morning", "--meta", "environment=lab", "--json",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
@@ -67,6 +68,16 @@ def test_the_floors_facts_are_in_the_episode(recorded: tuple[Path, dict[str, Any
         assert facts["environment"] == "lab"
         assert facts["software"].startswith("corporeal ")
         assert facts["roll"]["short"] == []
+
+
+def test_every_episode_comes_with_its_verdict(recorded: tuple[Path, dict[str, Any]]) -> None:
+    said = recorded[1]
+    assert [verdict["episode"] for verdict in said["verdicts"]] == said["episodes"]
+    for verdict in said["verdicts"]:
+        # Random numbers are no demonstration, and the verdict says by which checks.
+        assert verdict["verdict"] == "failed"
+        assert "imu_gravity_wrong" in verdict["findings"]
+        assert verdict["reason"]
 
 
 def test_the_last_health_is_left_as_a_file(recorded: tuple[Path, dict[str, Any]]) -> None:

@@ -92,6 +92,41 @@ def test_a_session_that_was_cut_off_is_made_an_episode_later(tmp_path: Path) -> 
     assert copy.exists(), "nothing is lost by naming the wrong robot"
 
 
+def test_poses_keep_their_stamps_and_a_stall_is_a_gap_that_check_names(tmp_path: Path) -> None:
+    robot = open_robot("g1")
+    motion = walking_person(240, 120.0)
+    # Every other pose of 120 Hz was skipped in the second half, and a third of a second is gone.
+    sent = [frame for frame in range(240) if (frame < 120 or frame % 2) and not 60 <= frame < 100]
+    jitter = np.random.default_rng(0).normal(0, 2e-4, 240)
+    stamps = 50.0 + np.arange(240) / 120.0 + jitter
+    folder = tmp_path / "busy.h5.live"
+    standing = standing_positions(robot)
+    with LiveRecording(folder, robot.name, robot.joint_names) as kept:
+        for frame in sent:
+            person = PoseMessage(stamps[frame], motion.positions[frame], motion.confidence[frame])
+            swung = standing + 0.1 * np.sin(stamps[frame] + np.arange(len(standing)))
+            base = np.array([0.01 * frame, 0.0, 0.78, 1.0, 0.0, 0.0, 0.0])
+            kept.write(person, LivePose(swung, base, np.full(4, 0.01), True), 3.0)
+    kept.conclude(1 / 120, {"received": 240, "skipped": 100})
+    said = CliRunner().invoke(program(), ["retarget-live", "--recover", str(folder), "--json"])
+    assert said.exit_code == 0, said.output
+    episode = tmp_path / "busy.h5"
+    with Episode.open(episode) as made:
+        stream = made["observations/joint_position"]
+        expected = np.rint((stamps[sent] - stamps[sent[0]]) * 1e9)
+        np.testing.assert_allclose(stream.time_ns - stream.time_ns[0], expected, atol=1)
+        assert stream.spec.rate_hz == pytest.approx(120.0)
+        assert made.metadata["retargeting"]["settings"]["messages"]["skipped"] == 100
+        speeds = made["observations/joint_velocity"][:]
+        assert np.abs(speeds).max() < 0.2, "a gap is not swung over"
+    judged = CliRunner().invoke(program(), ["check", str(episode), "--json"])
+    findings = json.loads(judged.stdout)["episodes"][0]["findings"]
+    by_check = {found["check"]: found for found in findings}
+    assert "no sample for 3" in by_check["gap_in_stream"]["message"]
+    assert by_check["gap_in_stream"]["value"] == pytest.approx(41 / 120, abs=0.002)
+    assert {"rate_misstated", "samples_missing", "recording_incomplete"} & by_check.keys()
+
+
 def test_an_episode_that_is_there_is_not_recorded_over(tmp_path: Path) -> None:
     there = tmp_path / "there.h5"
     there.write_bytes(b"something")

@@ -50,10 +50,13 @@ def _check_ledger(bag: BagSurvey, counts: Counter[str]) -> None:
     for item in items.values():
         assert item.taken_as or item.reason, item.name
         assert item.lost == (not item.taken_as)
-        for path in item.taken_as:
+        streams = [path for path in item.taken_as if not path.startswith("metadata/")]
+        for path in streams:
             assert samples[path], path
+        for path in set(item.taken_as) - set(streams):
+            assert bag.facts[path.removeprefix("metadata/")], path
         # Without a word, nothing is missing: some stream has a sample for every message.
-        if item.reason is None:
+        if item.reason is None and streams:
             assert max(samples[path] for path in item.taken_as) == item.samples, item.name
 
 

@@ -117,7 +117,9 @@ def test_a_floating_joint_at_the_root_makes_the_base_float(tmp_path: Path) -> No
     assert (robot.base, robot.floating, len(robot.joints)) == ("base", True, 3)
 
 
-def test_a_robot_held_by_the_world_does_not_float(shared_data: Path, tmp_path: Path) -> None:
+def test_legs_float_though_the_file_holds_them_by_the_world(
+    shared_data: Path, tmp_path: Path
+) -> None:
     text = (shared_data / "models/unitree_g1/g1_23dof_rev_1_0.urdf").read_text("utf-8")
     assert read_urdf(_write(tmp_path, text)).floating
     root = (
@@ -125,7 +127,16 @@ def test_a_robot_held_by_the_world_does_not_float(shared_data: Path, tmp_path: P
         '<parent link="world"/><child link="pelvis"/></joint></robot>'
     )
     robot = read_urdf(_write(tmp_path, text.replace("</robot>", root)))
-    assert (robot.base, robot.floating) == ("pelvis", False)
+    assert (robot.base, robot.floating) == ("pelvis", True)
+    assert robot.description is not None
+    assert "taken to float" in robot.description
+    arm = (
+        '<robot name="arm"><link name="world"/><link name="base"/><joint name="weld" type="fixed">'
+    )
+    arm += '<parent link="world"/><child link="base"/></joint><link name="rod"/><joint name="turn" '
+    arm += 'type="continuous"><parent link="base"/><child link="rod"/></joint></robot>'
+    robot = read_urdf(_write(tmp_path, arm))
+    assert (robot.base, robot.floating, robot.description) == ("base", False, None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Depth comes back bit for bit, also through plain h5py, and a bomb does not go off."""
+"""Depth comes back bit for bit, or within the error that its stream states; no bomb goes off."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.file import depth
+from corporeal.episode.overview import verify
 from corporeal.errors import EpisodeError
+from corporeal.schema import Schema
+from corporeal.schema.stream import DepthError
 
 extremes = st.sampled_from([0, 1, 2, 32767, 32768, 65534, 65535]) | st.integers(0, 65535)
 frames = arrays(np.uint16, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=extremes)
@@ -117,3 +121,123 @@ def test_plain_h5py_reads_the_depth_of_an_episode(every_kind: Path, every_sample
         assert dataset.attrs["encoding"].decode() == depth.ENCODING
         for number, (_, frame) in enumerate(every_sample["observations/depth"]):
             np.testing.assert_array_equal(depth.restore(dataset[number]), frame)
+
+
+errors = st.builds(
+    DepthError,
+    constant=st.floats(0, 70) | st.just(65535.0),
+    quadratic=st.floats(0, 1e-4) | st.sampled_from([0.0, 4.16e-6, 1.0]),
+)
+# An error of 0.08 px of disparity at a focal length of 385 px and a baseline of 50 mm.
+STEREO = DepthError(constant=1, quadratic=4.16e-6)
+
+
+@settings(max_examples=40)
+@given(errors)
+def test_every_depth_is_within_the_error_of_its_level(error: DepthError) -> None:
+    levels = depth.levels_within(error)
+    measured = np.arange(65536)
+    stored = levels.depth[levels.number]
+    assert (np.abs(stored.astype(int) - measured) <= error.constant + error.quadratic * measured**2
+            ).all()  # fmt: skip
+    assert stored[0] == 0
+    assert (stored[1:] > 0).all(), "only what was not measured is 0"
+    assert (np.diff(levels.depth.astype(int)) > 0).all()
+
+
+@settings(max_examples=60)
+@given(frames, errors)
+def test_a_rounded_frame_is_within_its_error_and_rounded_only_once(
+    frame: Frame, error: DepthError
+) -> None:
+    levels = depth.levels_within(error)
+    decoded = depth.decode(depth.encode(frame, levels), frame.shape, levels)
+    allowed = error.constant + error.quadratic * frame.astype(float) ** 2
+    assert (np.abs(decoded.astype(int) - frame) <= allowed).all()
+    np.testing.assert_array_equal(decoded == 0, frame == 0)
+    again = depth.decode(depth.encode(decoded, levels), frame.shape, levels)
+    np.testing.assert_array_equal(again, decoded)
+
+
+def test_an_error_below_one_count_changes_nothing() -> None:
+    levels = depth.levels_within(DepthError(constant=0.4))
+    np.testing.assert_array_equal(levels.depth[levels.number], np.arange(65536))
+
+
+def test_a_level_beyond_the_last_is_refused() -> None:
+    levels = depth.levels_within(DepthError(constant=1000))
+    chunk = depth.encode(np.full((4, 5), 60_000, np.uint16))
+    with pytest.raises(EpisodeError, match="expected 33 at most"):
+        depth.decode(chunk, (4, 5), levels)
+
+
+def _written(path: Path, frames_mm: Frame, error: DepthError | None) -> Path:
+    stream = {"name": "depth", "group": "observations", "kind": "depth", "unit": "mm",
+              "shape": frames_mm.shape[1:], "rate_hz": 30,
+              "depth_error": error.model_dump() if error else None}  # fmt: skip
+    schema = Schema.model_validate(
+        {"document": "schema", "name": "rounded", "version": "1.0.0", "streams": [stream]}
+    )
+    with EpisodeWriter(path, schema=schema, epoch_ns=0) as writer:
+        writer.extend("observations/depth", np.arange(len(frames_mm)) * 33_000_000, frames_mm)
+    return path
+
+
+@pytest.fixture(scope="module")
+def noisy_mm() -> Frame:
+    """Two frames of a wall at an angle, with 4 mm of noise and holes."""
+    rng = np.random.default_rng(3)
+    wall = np.linspace(900, 2600, 96) + rng.normal(0, 4, (2, 64, 96))
+    wall[rng.random(wall.shape) < 0.01] = 0
+    return wall.astype(np.uint16)
+
+
+def test_an_episode_states_its_error_keeps_to_it_and_is_smaller(
+    tmp_path: Path, noisy_mm: Frame
+) -> None:
+    exact = _written(tmp_path / "exact.h5", noisy_mm, None)
+    rounded = _written(tmp_path / "rounded.h5", noisy_mm, STEREO)
+    assert verify(rounded) == ()
+    with Episode.open(exact) as plain, Episode.open(rounded) as episode:
+        assert (plain.version, episode.version) == (1, 2)
+        reader = episode["observations/depth"]
+        assert reader.spec.depth_error == STEREO
+        error = np.abs(reader[:].astype(int) - noisy_mm)
+        assert (error <= 1 + 4.16e-6 * noisy_mm.astype(float) ** 2).all()
+        assert error.max() > 1
+        np.testing.assert_array_equal(reader[:] == 0, noisy_mm == 0)
+        assert reader.nbytes < 0.5 * plain["observations/depth"].nbytes
+
+
+def test_plain_h5py_reads_rounded_depth_by_its_levels(tmp_path: Path, noisy_mm: Frame) -> None:
+    path = _written(tmp_path / "rounded.h5", noisy_mm, STEREO)
+    with Episode.open(path) as episode:
+        expected = episode["observations/depth"][1]
+    with h5py.File(path) as file:
+        group = file["observations/depth"]
+        assert group["data"].attrs["encoding"] == b"delta zigzag of levels"
+        assert group["data"].attrs["max_error_quadratic"] == 4.16e-6
+        shown = group["levels"][()][depth.restore(group["data"][1])]
+        np.testing.assert_array_equal(shown, expected)
+
+
+def test_levels_that_are_not_those_of_the_error_do_not_verify(
+    tmp_path: Path, noisy_mm: Frame
+) -> None:
+    path = _written(tmp_path / "rounded.h5", noisy_mm, STEREO)
+    path.chmod(0o644)
+    with h5py.File(path, "r+") as file:
+        file["observations/depth/levels"][5] += 1
+    assert any(
+        damage.path == "observations/depth/levels" and "error that the stream" in damage.message
+        for damage in verify(path)
+    )
+
+
+def test_only_depth_can_have_an_error_of_depth() -> None:
+    stream = {"name": "arm", "group": "observations", "shape": [3], "rate_hz": 30,
+              "depth_error": {"constant": 2}}  # fmt: skip
+    with pytest.raises(ValueError, match="expected one of kind depth"):
+        Schema.model_validate(
+            {"document": "schema", "name": "wrong", "version": "1.0.0", "streams": [stream]}
+        )

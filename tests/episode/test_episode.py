@@ -173,7 +173,7 @@ def test_plain_h5py_reads_everything(every_kind: Path, every_sample: Any) -> Non
     [
         (lambda file: file.attrs.__delitem__("format"), "an HDF5 file, but not an episode"),
         (lambda file: file.attrs.__setitem__("format", 3), "attribute 'format' is int"),
-        (lambda file: file.attrs.__setitem__("version", 2), "episode format version 2"),
+        (lambda file: file.attrs.__setitem__("version", 3), "episode format version 3"),
         (lambda file: file.attrs.__setitem__("version", 0), "episode format version 0"),
         (lambda file: write_attribute(file, "version", "1"), "'version' is str; expected int"),
         (lambda file: file.attrs.__setitem__("epoch_ns", 1.5), "'epoch_ns' is float"),

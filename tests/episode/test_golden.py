@@ -1,7 +1,7 @@
 """Files of every released format version are read for ever: never change one, add the next.
 
-`tests/golden/episode_v1.h5` was written by version 0.1.0 of Corporeal; the numbers below were
-computed from the samples that went in.
+`tests/golden/episode_v1.h5` was written by version 0.1.0 of Corporeal, `episode_v2.h5` by the first
+that rounds depth; the numbers below were computed from the samples that went in.
 """
 
 from __future__ import annotations
@@ -60,3 +60,22 @@ def test_version_1_shows_its_pictures() -> None:
     assert pictures[1][8, 12].tolist() == pytest.approx([200, 40, 40], abs=6)
     assert pictures[1][24, 36].tolist() == pytest.approx([40, 40, 200], abs=6)
     assert pictures[0][8, 12].tolist() == pytest.approx([200, 130, 40], abs=6)
+
+
+def test_version_2_rounds_depth_within_the_error_that_it_states() -> None:
+    path = GOLDEN.with_name("episode_v2.h5")
+    assert verify(path) == ()
+    measured = (600 + 97 * np.arange(48)).reshape(6, 8)
+    measured[2, 3], measured[5, 7] = 0, 65535
+    with Episode.open(path) as episode:
+        assert episode.version == 2
+        shown, exact = episode["observations/depth"][:], episode["observations/exact"][:]
+        np.testing.assert_array_equal(episode["observations/position"][-1], [6, 7])
+    for number in range(3):
+        frame = np.where((measured > 0) & (measured < 65535), measured + number, measured)
+        np.testing.assert_array_equal(exact[number], frame)
+        error = np.abs(shown[number].astype(int) - frame)
+        assert (error <= 1.5 + 4e-6 * frame.astype(float) ** 2).all()
+        assert shown[number][2, 3] == 0
+    # The very numbers that were stored, so that no later reader gives others.
+    assert shown[0][0].tolist() == [598, 697, 797, 887, 987, 1090, 1183, 1273]

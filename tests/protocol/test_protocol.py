@@ -59,7 +59,7 @@ def test_the_pick_and_place_protocol_has_the_numbers_of_the_specification() -> N
     [
         ("duration_s: {lowest: 60, highest: 5}", "lowest <= highest"),
         ("approaches: [{name: top}, {name: top}]", "listed twice"),
-        ("prohibited: [{behaviour: juggling}]", "juggling"),
+        ("prohibited: [{behaviour: juggling, limit: 3}]", "not measured"),
         ("durations: {lowest: 1, highest: 2}", "Did you mean 'duration_s'"),
         ("factors: [{name: hand, levels: [left, right], shares: [0.5, 0.4]}]", "sum of 1"),
     ],

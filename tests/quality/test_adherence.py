@@ -6,6 +6,7 @@ from tests.quality.demonstrations import batch_of, demonstration
 from tests.quality.ruled import MARKS, marked
 
 from corporeal.protocol import open_protocol
+from corporeal.protocol.protocol import Prohibition
 from corporeal.quality import Subject
 from corporeal.quality.assessment import RULES, adherence, assess
 from corporeal.quality.batch import Batch
@@ -35,5 +36,26 @@ def test_every_rule_is_kept_broken_or_not_judged() -> None:
 def test_a_batch_has_rules_of_its_own() -> None:
     batch = Batch(batch_of(demonstration()).episodes, protocol=PROTOCOL)
     rules = adherence(assess(batch, scope="batch"), PROTOCOL, batch=True)
-    assert [rule.name for rule in rules] == ["approaches", "operators"]
-    assert [rule.kept for rule in rules] == [None, None]
+    assert [rule.name for rule in rules] == [
+        "approaches",
+        "operators",
+        "operator rotation",
+        "spread of initial conditions",
+        "diversity of approach",
+        "share of edge cases",
+    ]
+    assert {rule.kept for rule in rules} == {None}
+
+
+def test_what_people_are_asked_is_not_judged_until_they_answer() -> None:
+    rule = Prohibition(behaviour="dragging over the surface")
+    asked = PROTOCOL.model_copy(update={"prohibited": (*PROTOCOL.prohibited, rule)})
+    for answers, kept, words in (
+        ({}, None, "asked of people: Did this happen: dragging over the surface?"),
+        ({rule.question: True}, False, "somebody saw it"),
+        ({rule.question: False}, True, "as pick_place"),
+    ):
+        found = assess(Subject(marked(answers=answers), asked), pictures=False)
+        judged = {each.name: each for each in adherence(found, asked)}["prohibited behaviour"]
+        assert judged.kept is kept
+        assert words in judged.message

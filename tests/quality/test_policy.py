@@ -73,3 +73,20 @@ def test_a_check_under_both_of_its_names_is_refused() -> None:
     text = HEAD + "checks:\n  robot_fell: {severity: note}\n  stays_upright: {severity: fail}\n"
     with pytest.raises(DocumentError, match="stays_upright and robot_fell"):
         Policy.parse(text)
+
+
+def test_needs_name_checks_of_episodes_that_exist() -> None:
+    with pytest.raises(DocumentError, match=r"needs.*robot_fel"):
+        Policy.parse(HEAD + "needs:\n  - {checks: [robot_fel]}\n")
+    with pytest.raises(DocumentError, match=r"episode_duplicated looks at a batch"):
+        Policy.parse(HEAD + "needs:\n  - {checks: [episode_duplicated]}\n")
+    with pytest.raises(DocumentError, match="wheels"):
+        Policy.parse(HEAD + "needs:\n  - {has: [wheels], checks: [robot_fell]}\n")
+
+
+def test_a_policy_without_needs_has_those_of_the_default_one() -> None:
+    asked = {"has": {"cameras"}, "mode": None, "task": None, "robot": None}
+    ours = Policy.parse(HEAD).needed(**asked)
+    assert list(ours) == list(default_policy().needed(**asked))
+    assert "camera_frozen" in ours
+    assert "joint_beyond_limit" not in ours

@@ -22,7 +22,10 @@ from tests.quality.demonstrations import (
 )
 from tests.quality.samples import joints
 
+from corporeal.errors import CorporealError
+from corporeal.quality import Subject
 from corporeal.quality.batch import PATH_POINTS
+from corporeal.quality.synopsis import pack_synopsis, synopsis, unpack_synopsis
 
 
 def test_moments_are_those_of_the_numbers() -> None:
@@ -95,3 +98,22 @@ def test_a_synopsis_is_quick() -> None:
     for _ in range(5):
         brief(replace(recording))
     assert (time.process_time() - begin) / 5 < 0.1
+
+
+def test_a_synopsis_comes_back_from_its_bytes() -> None:
+    recording = joints(metadata={"operator": "ann", "task": "wave"})
+    drawn_up = synopsis(Subject(recording), pictures=False)
+    data = pack_synopsis(drawn_up)
+    back = unpack_synopsis(data, recording.metadata, index=7)
+    assert len(data) < 20_000
+    assert (back.index, back.digest, back.task) == (7, drawn_up.digest, "wave")
+    assert back.facts.operator == "ann"
+    assert back.path is not None
+    assert drawn_up.path is not None
+    np.testing.assert_allclose(back.path, drawn_up.path, atol=1e-6)
+    np.testing.assert_array_equal(back.sketch, drawn_up.sketch)
+    assert back.measures == drawn_up.measures
+    for label, moments in drawn_up.moments.items():
+        np.testing.assert_allclose(back.moments[label].lowest, moments.lowest, rtol=1e-6)
+    with pytest.raises(CorporealError, match="corporeal rejudge"):
+        unpack_synopsis(data[:50], {}, index=0)

@@ -11,11 +11,12 @@ from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.geometry import Array
+from corporeal.geometry import Array, normalise
+from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.goal.soles import sole_points, soles_of
 from corporeal.retargeting.measure.metrics import end_errors
-from corporeal.retargeting.motion import POINTS, HumanMotion, Origin
-from corporeal.retargeting.result import ENDS, FAR_M, Goals, Retargeted
+from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, Origin
+from corporeal.retargeting.result import ENDS, FAR_M, LIMBS, Goals, Limb, Retargeted
 
 RATE_HZ = 50.0
 
@@ -59,10 +60,14 @@ def result_of(
     rate_hz: float = RATE_HZ,
     contacts: Array | None = None,
     off_m: float = 0.0,
+    turned_rad: float = 0.0,
     path: Path = Path("clips/wave.bvh"),
     converged: bool = True,
 ) -> Retargeted:
-    """A result whose goals are `off_m` above where the robot's hands and feet are."""
+    """A result whose goals are `off_m` above where the robot's hands and feet are.
+
+    The person's limbs point `turned_rad` away from the robot's.
+    """
     model = robot or open_robot("g1")
     kinematics = model_of(model, Kinematics)
     poses = kinematics.transforms(q, base)
@@ -79,11 +84,32 @@ def result_of(
         stands,
         np.ones((frames, 4)),
         {"legs": 0.8},
+        {name: _limb(limb, turned_rad, kinematics, poses) for name, limb in _limbs(model).items()},
     )
     error = end_errors(model, poses, goals)
     human = _human(base, rate_hz, path)
     far = np.nanmax(error, axis=1) > FAR_M
     return Retargeted(model, rate_hz, q, base, human, goals, error, far, converged)
+
+
+def _limbs(model: Embodiment) -> dict[str, tuple[str, str]]:
+    """The places at which limbs of a robot begin and end."""
+    places = {**robot_map(model).places}
+    places |= {f"{side}_hand": model.end_effectors[f"{side}_hand"] for side in SIDES}
+    return {name: (places[near], places[far]) for name, (near, far) in LIMBS.items()}
+
+
+def _limb(places: tuple[str, str], turned_rad: float, kinematics: Kinematics, poses: Array) -> Limb:
+    """A limb of a person who points away from the robot's, about an axis across it."""
+    ends = []
+    for place in places:
+        link, placement = kinematics.place(place)
+        at = np.einsum("ikt,k->ti", poses[link][:, :3], placement[:, 3])
+        ends.append(at + poses[link][:, 3].T)
+    along = normalise(ends[1] - ends[0])
+    across = normalise(np.cross(along, [0.3, 0.8, 0.5]))
+    turned = np.cos(turned_rad) * along + np.sin(turned_rad) * across
+    return Limb(*places, turned, np.ones(len(along)))
 
 
 def unsure(result: Retargeted, end: str) -> Retargeted:

@@ -25,6 +25,17 @@ def test_findings_come_with_moments_and_finite_evidence(
         assert said["start_ns"] <= span["start_ns"] <= span["end_ns"] <= said["end_ns"]
 
 
+def test_what_could_not_be_assessed_comes_with_its_reason(
+    client: TestClient, small_workspace: SmallWorkspace
+) -> None:
+    said = client.get(f"/api/episodes/{small_workspace.episodes[0]}").json()
+    assert said["not_assessed"]
+    assert all(each["check"] and each["reason"] for each in said["not_assessed"])
+    assert len(said["not_assessed"]) < said["checks"]
+    (judged,) = said["assessments"]
+    assert judged["verdict"] == said["row"]["verdict"]
+
+
 def test_streams_tell_the_rate_they_have(
     client: TestClient, small_workspace: SmallWorkspace
 ) -> None:

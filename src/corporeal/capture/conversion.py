@@ -52,6 +52,7 @@ class _Survey:
     facts: dict[str, Any] = field(default_factory=dict)
     span_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
     switches: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    warnings: list[tuple[int, str]] = field(default_factory=list)
     actions_ns: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     """The clock of each stream that has samples."""
@@ -119,6 +120,9 @@ def _survey(journal: Journal) -> _Survey:
             if mark["what"] == "segment":
                 survey.switches.append((arrival_ns, mark["metadata"]))
                 continue
+            if mark["what"] == "warning":
+                survey.warnings.append((arrival_ns, mark["metadata"]["message"]))
+                continue
             survey.facts.update(mark["metadata"])
             if mark["what"] in ("start", "end"):
                 survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
@@ -166,6 +170,11 @@ def _metadata(
     metadata["marks"] = [
         {**mark, "time_ns": mark["time_ns"] - survey.epoch_ns} for mark in survey.marks
     ]
+    if survey.warnings:
+        metadata["warnings"] = [
+            {"time_ns": time_ns - survey.epoch_ns, "message": message}
+            for time_ns, message in survey.warnings
+        ]
     metadata["clocks"] = {source: clock.to_json() for source, clock in survey.clocks.items()}
     metadata["stream_sources"] = {**header["sources"], **survey.sources}
     if header.get("roll") is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections import deque
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from corporeal.files import atomic_write
 from corporeal.schema import Schema, Stream
 from corporeal.units import SECOND_NS
 
@@ -55,6 +57,8 @@ class Health:
     slowest_sync_s: float
     disk_free_bytes: int
     alarms: tuple[str, ...]
+    asks: tuple[str, ...] = ()
+    """What the operator is to do before the next episode."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the web page and the file."""
@@ -138,6 +142,7 @@ class HealthMonitor:
         }
         self._strangers: dict[str, int] = {}
         self._lasting: list[str] = []
+        self._passing: tuple[str, ...] = ()
         self._folder = folder
         self._lock = threading.Lock()
 
@@ -150,6 +155,11 @@ class HealthMonitor:
         """Raise an alarm that stays, such as that a source is gone."""
         with self._lock:
             self._lasting.append(sentence)
+
+    def warn(self, sentences: tuple[str, ...]) -> None:
+        """Raise alarms that stay until the next episode begins."""
+        with self._lock:
+            self._passing = sentences
 
     def refuse(self, path: str, reason: str) -> None:
         """Note a sample that could not be taken, and why."""
@@ -185,6 +195,7 @@ class HealthMonitor:
         waiting_bytes: int = 0,
         written_bytes: int = 0,
         slowest_sync_s: float = 0.0,
+        asks: tuple[str, ...] = (),
     ) -> Health:
         """Everything, now."""
         with self._lock:
@@ -204,12 +215,13 @@ class HealthMonitor:
             slowest_sync_s=slowest_sync_s,
             disk_free_bytes=free,
             alarms=tuple(self._alarms(streams, state, free, slowest_sync_s)),
+            asks=asks,
         )
 
     def _alarms(
         self, streams: tuple[StreamHealth, ...], state: str, free: int, slowest_sync_s: float
     ) -> list[str]:
-        alarms = list(self._lasting)
+        alarms = [*self._lasting, *self._passing]
         alarms += [
             f"{stream.path} is silent for {stream.age_s:.1f} s: check its cable and power"
             for stream in streams
@@ -236,3 +248,8 @@ class HealthMonitor:
         if slowest_sync_s > 1.0:
             alarms.append(f"the disk took {slowest_sync_s:.1f} s to sync: it is too slow or busy")
         return alarms
+
+
+def write_health(path: Path, health: Health) -> None:
+    """The health as a JSON file that is always whole: for a page, a watchdog, a script."""
+    atomic_write(path, json.dumps(health.to_json()), sync=False)

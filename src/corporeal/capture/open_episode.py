@@ -12,6 +12,8 @@ from corporeal.capture.pre_roll import Packed
 from corporeal.capture.rig import TeamDocuments
 from corporeal.episode import new_id
 from corporeal.episode.file import JOURNAL_SUFFIX, JournalWriter
+from corporeal.errors import CorporealError
+from corporeal.schema import Schema
 from corporeal.units import SECOND_NS
 
 Losses = Mapping[str, Mapping[str, int]]
@@ -96,3 +98,27 @@ def open_take(
                     default=0.0)  # fmt: skip
     wait_s = roll_s[1] + max(_LATEST_S, min(slowest_s, _LATEST_PERIOD_S))
     return OpenEpisode(name, journal, round(wait_s * SECOND_NS), is_open_ended, losses)
+
+
+def free_name(
+    folder: Path, schema: Schema, metadata: Mapping[str, Any], index: int
+) -> tuple[str, int]:
+    """The next name that is free in the folder, and its number; `index` is the last one taken."""
+    while True:
+        index += 1
+        name = Path(schema.episode_name(metadata, index)).stem
+        if "{index" not in schema.file_name:
+            name = f"{name}_{index:04d}"
+        used = [folder / f"{name}{suffix}" for suffix in (".h5", JOURNAL_SUFFIX)]
+        if not any(path.exists() for path in used):
+            return name, index
+
+
+def make_folder(folder: Path) -> None:
+    """The folder for the episodes, made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CorporealError(
+            f"folder for the episodes, got {folder}: {error.strerror or error}. Choose another."
+        ) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import queue
 import threading
@@ -17,16 +16,15 @@ from corporeal.capture.clock import HostClock
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import DriverError, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.health import Health, HealthMonitor
-from corporeal.capture.open_episode import OpenEpisode, open_take
+from corporeal.capture.open_episode import OpenEpisode, free_name, make_folder, open_take
 from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.rig import TeamDocuments, join_sources
 from corporeal.capture.source_thread import Ended, Intakes, Item, Refused, Taken, room
+from corporeal.capture.start_state import StartWatch
 from corporeal.capture.trigger import Automatic, Trigger
 from corporeal.episode import Episode
 from corporeal.episode.facts import check_mode, read_facts
-from corporeal.episode.file import JOURNAL_SUFFIX, SYNC_EVERY_S, Packer, Worker
-from corporeal.errors import CorporealError
-from corporeal.files import atomic_write
+from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
 
 _log = logging.getLogger("corporeal.capture")
 _HEALTH_EVERY_S = 0.25
@@ -64,6 +62,7 @@ class Recorder:
         trigger: Trigger | None = None,
         on_health: Callable[[Health], None] | None = None,
         on_picture: Callable[[str, Any], None] | None = None,
+        on_episode: Callable[[Path], None] | None = None,
     ) -> None:
         self.team = team or TeamDocuments()
         self.rig: Rig = join_sources(sources, self.team.schema)
@@ -78,8 +77,9 @@ class Recorder:
         self._schema = self.rig.resolve()
         self._trigger = trigger or Automatic(at_once=sources[0].driver.is_live)
         self._on_health, self._on_picture = on_health, on_picture
+        self._on_episode = on_episode
         self._clock = HostClock()
-        _make_folder(settings.out)
+        make_folder(settings.out)
         self._monitor = HealthMonitor(self._schema, settings.out)
         self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
         self._intake = Intakes(sources, self._packers, self._monitor)
@@ -92,6 +92,7 @@ class Recorder:
             if packer.is_slow
         }
         self._lock = threading.Lock()
+        self._start_watch = StartWatch(self.team.protocol, self.rig)
         self._recent = PreRoll(self._schema.streams, self.settings.pre_roll_s)
         self._takes: list[OpenEpisode] = []
         self._converter = Worker(self._convert, "conversion", waiting=64)
@@ -167,6 +168,7 @@ class Recorder:
             waiting_bytes=sum(take.journal.waiting_bytes for take in takes) + waiting,
             written_bytes=sum(take.journal.synced_bytes for take in takes),
             slowest_sync_s=max((take.journal.slowest_sync_s for take in takes), default=0.0),
+            asks=self._start_watch.asks() if self._running is None else (),
         )
 
     def _moment_ns(self) -> int:
@@ -257,6 +259,8 @@ class Recorder:
         elif cue == "end" and running is not None:
             running.end(seen.arrival_ns, facts)
         if isinstance(item, Taken):
+            if item.payload is not None:
+                self._start_watch.see(item.sample)
             self._accept(item.sample, item.payload)
         for take in list(self._takes):
             if take.is_over(seen.arrival_ns):
@@ -289,9 +293,14 @@ class Recorder:
         metadata = {**self.rig.metadata, **self.settings.metadata, **facts}
         if self.rig.problems:
             metadata["source_problems"] = list(self.rig.problems)
+        asked = self._start_watch.next_place()
+        if asked is not None:
+            metadata["asked"] = asked
+        out, schema = self.settings.out, self._schema
+        name, self._index = free_name(out, schema, metadata, self._index)
         take = open_take(
-            self.settings.out,
-            self._free_name(metadata),
+            out,
+            name,
             self.rig,
             metadata=metadata,
             roll_s=(self.settings.pre_roll_s, self.settings.post_roll_s),
@@ -302,6 +311,11 @@ class Recorder:
         )
         take.reason = next(iter(self._lost.values()), None)
         take.journal.mark("start", item.arrival_ns, facts)
+        elapsed_s = time.monotonic() - self._began_s
+        warnings = tuple(self._start_watch.warnings(metadata.get("operator"), elapsed_s))
+        for sentence in warnings:
+            take.journal.mark("warning", item.arrival_ns, {"message": sentence})
+        self._monitor.warn(tuple(f"at the start of {take.name}: {each}" for each in warnings))
         with self._lock:
             for packed in self._recent.since(item.arrival_ns):
                 take.add(packed)
@@ -329,6 +343,8 @@ class Recorder:
             held_back = read_facts(made.metadata).other.get("quarantine")
         if held_back is not None:
             self.quarantined[episode] = str(held_back)
+        if self._on_episode is not None:
+            self._on_episode(episode)
 
     # Endings.
 
@@ -350,16 +366,6 @@ class Recorder:
         running = self._running
         return None if running is None or running.is_open_ended else reason
 
-    def _free_name(self, metadata: Mapping[str, Any]) -> str:
-        while True:
-            self._index += 1
-            name = Path(self._schema.episode_name(metadata, self._index)).stem
-            if "{index" not in self._schema.file_name:
-                name = f"{name}_{self._index:04d}"
-            used = [self.settings.out / f"{name}{suffix}" for suffix in (".h5", JOURNAL_SUFFIX)]
-            if not any(path.exists() for path in used):
-                return name
-
     def _show_picture(self, stream: str, picture: Any) -> None:
         if self._on_picture is None:
             return
@@ -380,19 +386,5 @@ class Recorder:
             self._on_health(self.health())
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CorporealError(
-            f"folder for the episodes, got {folder}: {error.strerror or error}. Choose another."
-        ) from None
-
-
 def _words(error: BaseException) -> str:
     return str(error).rstrip(".") or type(error).__name__
-
-
-def write_health(path: Path, health: Health) -> None:
-    """The health as a JSON file that is always whole: for a page, a watchdog, a script."""
-    atomic_write(path, json.dumps(health.to_json()), sync=False)

@@ -111,6 +111,8 @@ class TeamDocuments:
             plain = [text for text in task.instructions if "{" not in text]
             if plain:
                 facts |= {"instruction": plain[0], "instructions": plain}
+            if self.protocol.questions:
+                facts["questions"] = list(self.protocol.questions)
         if self.rig is not None:
             facts |= {"rig": self.rig.reference, **self.rig.metadata}
             if self.rig.mode is not None:
@@ -134,6 +136,8 @@ class TeamDocuments:
                 f"protocol {self.protocol.reference} says. Leave the task out, or use another "
                 "protocol."
             )
+        if self.protocol is not None:
+            _require_listed(self.protocol, facts)
         return facts
 
     def demand(self, rig: Rig) -> None:
@@ -160,6 +164,20 @@ class TeamDocuments:
                     f"the calibration {self.calibration.reference} has the camera {known.name}; "
                     "no source delivers it. Name its cameras as the streams are."
                 )
+
+
+def _require_listed(protocol: Protocol, facts: Mapping[str, Any]) -> None:
+    """Raise for a control interface or an edge case that the protocol does not know."""
+    lists = {
+        "interface": [each.interface for each in protocol.interfaces or ()],
+        "edge_case": [each.case for each in protocol.edge_cases],
+    }
+    for name, known in lists.items():
+        if known and name in facts and facts[name] not in known:
+            raise CorporealError(
+                f"{name}, got {facts[name]!r}; expected one of: {'; '.join(known)}, as the "
+                f"protocol {protocol.reference} says."
+            )
 
 
 def join_sources(sources: Sequence[RecordingSource], schema: Schema | None = None) -> Rig:

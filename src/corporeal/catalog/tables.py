@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -108,6 +109,55 @@ FINDING = Table(
     # Not severity before episode: SQLite would then read all findings of a check per episode.
     Index("ix_finding_check_episode_severity", "check", "episode", "severity"),
 )
+
+NOT_ASSESSED = Table(
+    "not_assessed",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("check", _Text, primary_key=True),
+    Column("reason", _Text, nullable=False),
+    Index("ix_not_assessed_check_episode", "check", "episode"),
+    sqlite_with_rowid=False,
+)
+"""Checks that could not run on an episode when it was last judged, and why."""
+
+ASSESSMENT = Table(
+    "assessment",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    *_required("at", "who", "verdict"),
+    Column("score", Float),
+    # The policy by name, and a hash of all that the verdict follows from beside the episode.
+    *_required("policy", "basis"),
+    Column("reason", _Text),
+    # How often each check found something, by severity; the reference that it was scored against.
+    Column("facts", _Json, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""Every judgement of an episode, the first with number 1; the highest is the one in force."""
+
+SYNOPSIS = Table(
+    "synopsis",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    # The motion in brief, for the parts of a score that compare; none where nothing moves.
+    Column("profile", LargeBinary),
+)
+"""An episode in brief, some kilobytes, for checks and scores that compare episodes."""
+
+REFERENCE = Table(
+    "reference",
+    METADATA,
+    Column("task", _Text, primary_key=True),
+    Column("robot", _Text, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("episodes", _Json, nullable=False),
+    *_required("made_at", "made_by"),
+)
+"""The episodes that those of a task and robot are scored against; never changed, only followed by
+the next version. No task or no robot is an empty text."""
 
 SCORE = Table(
     "score",

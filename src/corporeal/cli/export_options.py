@@ -17,7 +17,10 @@ from corporeal.exchange.training import read_weights
 
 CORES = os.cpu_count() or 1
 Out = Annotated[Path, option("A new folder; nothing is overwritten.", "--out", "-o")]
-Robot = Annotated[str | None, option("The robot: a ready name, or its URDF, MJCF or document.")]
+Robot = Annotated[
+    str | None,
+    option("The robot: a ready name, its URDF, MJCF or document; none: columns as they are named."),
+]
 Verify = Annotated[bool, option("Read the result back and compare it, with its own library too.")]
 Python = Annotated[str | None, option("A Python that has the format's own library, for the proof.")]
 Jobs = Annotated[int, option("Processes.", min=1)]

@@ -16,6 +16,8 @@ from corporeal.errors import CorporealError
 from corporeal.exchange.editing import Recipe, follow_recipe
 from corporeal.interface import dataset_opener
 
+NO_ROBOT = "none"
+
 
 def opener_of(
     paths: Sequence[Path],
@@ -29,8 +31,10 @@ def opener_of(
     """A function that opens the paths as one dataset; other processes can call it, too.
 
     Bags are recorded into episodes first, in a temporary folder that lives as long as `stack`.
-    A single name that is no path is a release of the workspace, NAME@VERSION.
+    A single name that is no path is a release of the workspace, NAME@VERSION. The robot `none`
+    leaves columns as the source names them.
     """
+    robot = None if robot == NO_ROBOT else robot
     if len(paths) == 1 and not paths[0].exists() and (root or "@" in paths[0].name):
         return _release_opener(str(paths[0]), robot, root, splits)
     if splits:

@@ -239,6 +239,8 @@ _READ = ("task", "instruction", "instructions", "outcome", "success", "failure",
 ASSUMED: Final = "assumed"
 """The field of metadata that has what a reader assumed and why, by what it is of."""
 RATE: Final = "rate_hz"
+STREAM_RATES: Final = "stream_rates"
+"""What of the rates of single streams, where each is only what its own stamps come to."""
 
 
 @dataclass(frozen=True)
@@ -307,6 +309,11 @@ class EpisodeFacts:
     def is_rate_assumed(self) -> bool:
         """Whether nobody stated how fast it runs, so that no speed and no duration is sure."""
         return any(each.of == RATE for each in self.assumed)
+
+    @property
+    def are_rates_measured(self) -> bool:
+        """Whether nobody stated the rates of the streams: each is what its stamps come to."""
+        return any(each.of == STREAM_RATES for each in self.assumed)
 
 
 def read_facts(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import are_joints, match_joints, matched_share
-from corporeal.episode.facts import ASSUMED
+from corporeal.episode.facts import ASSUMED, STREAM_RATES
 from corporeal.episode.recording import (
     INDEX_WRONG,
     ArraySignal,
@@ -169,6 +169,7 @@ class EpisodeReading:
     def _rate_of(self, time_ns: NDArray[np.int64]) -> float | None:
         if self.rate_hz:
             return self.rate_hz
+        self.assumed[STREAM_RATES] = "what the stamps of each come to: the source states none"
         span = int(time_ns.max() - time_ns.min()) if len(time_ns) else 0
         return round((len(time_ns) - 1) * SECOND_NS / span, 3) if span else None
 

@@ -1,4 +1,5 @@
 from . import calibration as calibration
+from . import card as card
 from . import coverage as coverage
 from . import protocol as protocol
 from .calibration import Calibration as Calibration

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -13,8 +13,10 @@ from corporeal.schema.document import Library, Name
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
-Behaviour = Literal["fall", "drop", "collision", "regrasp", "walking", "pausing"]
+Interface = Literal["vr", "spacemouse", "leader_arms", "kinesthetic"]
 Vector = tuple[float, float, float]
+MEASURED: Final = ("fall", "drop", "collision", "regrasp", "walking", "pausing")
+"""Behaviours that can be told from the data; of any other, people are asked."""
 
 
 class Range(Part):
@@ -91,21 +93,57 @@ class EdgeCase(Part):
 
 
 class Prohibition(Part):
-    """Something that must not happen in an episode that counts as a success."""
+    """Something that must not happen in an episode that counts as a success.
 
-    behaviour: Behaviour
+    What can be measured has a name of its own (fall, drop, collision, regrasp, walking, pausing);
+    anything else in words, such as "dragging over the surface", is asked of people.
+    """
+
+    behaviour: str = Field(min_length=1, max_length=120, description="a name above, or words")
     description: str | None = None
     limit: float | None = Field(
         default=None, description="N for collision, times for regrasp, s for pausing"
     )
+
+    @property
+    def question(self) -> str | None:
+        """What people are asked; None for a behaviour that is measured."""
+        if self.behaviour in MEASURED:
+            return None
+        explained = f" ({self.description})" if self.description else ""
+        return f"Did this happen: {self.behaviour}{explained}?"
+
+    @model_validator(mode="after")
+    def _limits_what_is_measured(self) -> Self:
+        if self.limit is not None and self.behaviour not in MEASURED:
+            raise ValueError(
+                f"limit of {self.behaviour!r}, got {self.limit}; expected none, since it is not "
+                f"measured. Measured are: {', '.join(MEASURED)}"
+            )
+        return self
 
 
 class Randomisation(Part):
     """How the initial conditions are varied between episodes."""
 
     object_position_m: NotNegative = Field(default=0.05, description="radius")
-    object_yaw_rad: NotNegative = 0.3
+    object_yaw_rad: NotNegative = Field(default=0.3, description="to either side")
     description: str | None = None
+    object_xyz: Vector | None = Field(
+        default=None, description="the middle of where the object starts, as object_pose has it"
+    )
+    joint_rad: Positive | None = Field(
+        default=None, description="how far each joint of the start posture is varied, either side"
+    )
+
+
+class InterfaceInstruction(Part):
+    """How to work with one control interface, in words for the operator."""
+
+    interface: Interface
+    speed: str | None = Field(default=None, description="how quickly to move")
+    grip: str | None = Field(default=None, description="how to close and open the hands")
+    recovery: str | None = Field(default=None, description="what to do when tracking is lost")
 
 
 class Camera(Part):
@@ -160,6 +198,17 @@ class Protocol(Document):
     cameras: tuple[Camera, ...] = ()
     operators: Operators = Operators()
     factors: tuple[Factor, ...] = Field(default=(), description="what is varied on purpose")
+    # What came later is None where it is not said, so that hashes of older documents stay.
+    interfaces: tuple[InterfaceInstruction, ...] | None = Field(
+        default=None, description="the control interfaces allowed, and how to use each"
+    )
+    approach_diversity_rad: Positive | None = Field(
+        default=None,
+        description="root mean square angle between the approaches of a batch and their mean",
+    )
+    edge_case_share: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=None, description="part of a batch that shows edge cases on purpose"
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -168,6 +217,8 @@ class Protocol(Document):
             ("camera", [each.name for each in self.cameras]),
             ("factor", [each.name for each in self.factors]),
             ("prohibition", [str(each.behaviour) for each in self.prohibited]),
+            ("edge case", [each.case for each in self.edge_cases]),
+            ("interface", [each.interface for each in self.interfaces or ()]),
         ):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
@@ -175,6 +226,12 @@ class Protocol(Document):
         if self.duration_s.lowest < 0:
             raise ValueError(f"duration_s starts at {self.duration_s.lowest}; expected 0 or more")
         return self
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What only people can tell of an episode."""
+        asked = (rule.question for rule in self.prohibited)
+        return tuple(question for question in asked if question is not None)
 
     def approach(self, name: str) -> Approach | None:
         """The approach of this name, if it is allowed."""

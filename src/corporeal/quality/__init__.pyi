@@ -5,5 +5,6 @@ from . import inspection as inspection
 from . import policy as policy
 from . import reports as reports
 from . import scoring as scoring
+from . import synopsis as synopsis
 from . import verdict_folders as verdict_folders
 from .subject import Subject as Subject

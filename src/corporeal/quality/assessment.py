@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +15,11 @@ from corporeal.episode.recording import ImageSequence, Recording, Signal, VideoF
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.quality.check import Check, Finding, Verdict, checks, verdict
-from corporeal.quality.policy import CheckRule
-from corporeal.quality.subject import Subject
+from corporeal.quality.policy import CheckRule, Policy
+from corporeal.quality.subject import Judgement, Subject
 from corporeal.signal import SignalPart
 from corporeal.units import SECOND_NS
+from corporeal.words import listed
 
 LONGEST_S = 1200.0
 PIECE_S = 300.0
@@ -35,8 +39,23 @@ RULES = {
     "prohibited behaviour": "behaviour_off_protocol",
     "cameras": "cameras_off_protocol",
     "operators": "operators_off_protocol",
+    "operator rotation": "rotation_off_protocol",
+    "control interface": "interface_off_protocol",
+    "initial conditions": "randomisation_off_protocol",
+    "spread of initial conditions": "start_spread_off_protocol",
+    "diversity of approach": "approach_diversity_off_protocol",
+    "edge cases": "edge_case_off_protocol",
+    "share of edge cases": "edge_case_share_off_protocol",
+    "failures": "failure_off_protocol",
 }
-_OF_A_BATCH = {"approaches_off_protocol", "operators_off_protocol"}
+_OF_A_BATCH = {
+    "approaches_off_protocol",
+    "operators_off_protocol",
+    "rotation_off_protocol",
+    "start_spread_off_protocol",
+    "approach_diversity_off_protocol",
+    "edge_case_share_off_protocol",
+}
 
 
 @dataclass(frozen=True)
@@ -105,6 +124,70 @@ def _run(name: str, check: Check, rule: CheckRule, subject: Subject) -> list[Fin
     except CorporealError as error:
         raise NotAssessed(str(error)) from error
     return findings
+
+
+@cache
+def program_hash() -> str:
+    """A hash of the program that judges: another check or score makes another hash."""
+    folder = Path(__file__).parent
+    whole = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        whole.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return whole.hexdigest()
+
+
+def weigh_needs(assessment: Assessment, subject: Subject, policy: Policy) -> Assessment:
+    """The assessment with a finding where a check that the policy needs could not run."""
+    robot = subject.recording.embodiment
+    needed = policy.needed(
+        has=subject.traits,
+        mode=subject.recording.facts.mode,
+        task=subject.task,
+        robot=None if robot is None else robot.name,
+    )
+    judged = assess(
+        Judgement(needed, assessment.not_assessed),
+        scope="judgement",
+        rules=policy.rules(task=subject.task, robot=None if robot is None else robot.name),
+    )
+    return replace(assessment, findings=assessment.findings + judged.findings)
+
+
+def join_siblings(assessment: Assessment, recording: Recording) -> Assessment:
+    """One cause, one finding: what a check says alike of streams that share their stamps.
+
+    A message brings position, velocity and effort together; when it is late, it is late once. The
+    finding stays with the first stream and names the others.
+    """
+    merged: dict[Any, list[Finding]] = {}
+    for number, finding in enumerate(assessment.findings):
+        merged.setdefault(_cause(finding, recording) or number, []).append(finding)
+    return replace(assessment, findings=tuple(_joined(group) for group in merged.values()))
+
+
+def _cause(finding: Finding, recording: Recording) -> Any:
+    """The same for findings of one cause; None for one that stands alone."""
+    signal = recording.signals.get(finding.stream or "")
+    timed = finding.check in checks() and checks()[finding.check].topic == "time"
+    if signal is None or not len(signal) or not (timed or finding.frames):
+        return None
+    stamps = hashlib.blake2b(np.ascontiguousarray(signal.time_ns).tobytes(), digest_size=16)
+    # What is wrong with values at the same moments is one cause only in one kind of stream:
+    # an action beyond a limit and a state beyond it are two facts.
+    side = "" if timed else signal.spec.group
+    return finding.check, finding.severity, finding.frames, stamps.digest(), side
+
+
+def _joined(group: list[Finding]) -> Finding:
+    first, *others = group
+    streams = dict.fromkeys(each.stream for each in others if each.stream != first.stream)
+    if not others:
+        return first
+    if not streams:
+        return replace(first, message="; ".join(dict.fromkeys(each.message for each in group)))
+    names = listed([str(stream) for stream in streams])
+    message = f"{first.message}; the same in {names}, stamped by the same messages"
+    return replace(first, message=message, siblings=tuple(map(str, streams)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,11 +287,15 @@ def adherence(
     for name, check in RULES.items():
         if (check in _OF_A_BATCH) != batch:
             continue
-        messages = [found.message for found in assessment.findings if found.check == check]
+        findings = [found for found in assessment.findings if found.check == check]
+        broken = [found.message for found in findings if found.severity != "note"]
         kept: bool | None = True
         message = f"as {protocol.reference} says"
-        if messages:
-            kept, message = False, "; ".join(messages)
+        if broken:
+            kept, message = False, "; ".join(broken)
+        elif findings:
+            # A note says what could not be judged, such as what people are asked.
+            kept, message = None, "; ".join(found.message for found in findings)
         elif check in assessment.not_assessed:
             kept, message = None, assessment.not_assessed[check]
         rules.append(ProtocolRule(name, check, kept, message))

@@ -40,6 +40,15 @@ document: policy
 name: default
 version: 1.0.0
 description: The numbers of the specification.
+# What must have been judged, by what a source has. An episode without it is quarantined.
+needs:
+  - checks: [stamps_not_increasing, nothing_moves]
+  - {has: [joints], checks: [values_not_finite, angles_in_degrees]}
+  - {has: [robot], checks: [joint_beyond_limit]}
+  - {has: [robot, base], checks: [robot_fell]}
+  - {has: [cameras], checks: [video_damaged, picture_black, camera_frozen]}
+  - {has: [state, own_clocks], checks: [gap_in_stream]}
+  - {has: [protocol], checks: [duration_off_protocol]}
 checks:
 """
 _TOPICS = {
@@ -74,9 +83,12 @@ class Finding:
     severity: Severity | None = None
     episodes: tuple[int, ...] = ()
     check: str = ""
+    siblings: tuple[str, ...] = ()
+    """Other streams of which the same is true, for the same cause."""
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as `corporeal check --json` prints it; `episodes` for a batch's alone."""
+        """The finding as `corporeal check --json` prints it; `episodes` for a batch's alone,
+        `siblings` where several streams have it."""
         plain: dict[str, Any] = {
             "check": self.check,
             "severity": self.severity,
@@ -86,7 +98,8 @@ class Finding:
             "limit": _number(self.limit),
             "message": self.message,
         }
-        return plain | ({"episodes": list(self.episodes)} if self.episodes else {})
+        plain |= {"episodes": list(self.episodes)} if self.episodes else {}
+        return plain | ({"siblings": list(self.siblings)} if self.siblings else {})
 
     def _repr_html_(self) -> str:
         """The finding as a notebook shows it."""
@@ -100,7 +113,8 @@ Findings = Iterator[Finding]
 class Check:
     """One check. `find(subject, *, limits...)` yields findings, or raises NotAssessed.
 
-    An `episode` check gets a Subject, a `batch` check a Batch. `pictures` says that video must be
+    An `episode` check gets a Subject, a `batch` check a Batch, a `judgement` check what the others
+    could not judge. `pictures` says that video must be
     decoded for it, `needs_rate` that it judges speeds or durations: where nobody stated the rate of
     a source, a finding of it fails nothing and asks a human. The severity is what a finding means
     unless the policy says otherwise.
@@ -111,7 +125,7 @@ class Check:
     topic: Topic
     severity: Severity
     unit: str = "1"
-    scope: Literal["episode", "batch"] = "episode"
+    scope: Literal["episode", "batch", "judgement"] = "episode"
     pictures: bool = False
     needs_rate: bool = False
     formerly: tuple[str, ...] = ()

@@ -16,7 +16,16 @@ from PIL import Image
 from corporeal.episode.recording import Dataset, Ledger, Recording
 from corporeal.errors import CorporealError
 from corporeal.notebook import html_table
-from corporeal.quality.assessment import LONGEST_S, Assessment, assess, combined, excerpts, span_s
+from corporeal.quality.assessment import (
+    LONGEST_S,
+    Assessment,
+    assess,
+    combined,
+    excerpts,
+    join_siblings,
+    span_s,
+    weigh_needs,
+)
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding, Verdict, findings_html, verdict
 from corporeal.quality.policy import Policy
@@ -127,6 +136,7 @@ class EpisodeReport:
             "source": str(self.source),
             "verdict": self.verdict,
             **self.assessment.to_json(),
+            "findings": [finding.to_json() for finding in self.findings],
         }
 
     def _repr_html_(self) -> str:
@@ -197,13 +207,16 @@ def inspect(
     *,
     on: str = "processes",
     jobs: int = 1,
+    beside: tuple[Synopsis, ...] = (),
     earlier: tuple[Synopsis, ...] = (),
     on_episode: Callable[[EpisodeReport], None] = lambda _: None,
     on_start: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """Inspect a dataset `on` a runner with so many jobs.
 
-    The callbacks hear how many episodes there are, and of each when it is done.
+    `beside` are synopses of other episodes that these are compared with, under indices of their
+    own; those of earlier batches among them are `earlier`, for drift. The callbacks hear how many
+    episodes there are, and of each when it is done.
     """
     runner_of(on)
     dataset = opener()
@@ -215,7 +228,7 @@ def inspect(
             on_episode(result)
     episodes = [results[number] for number in dataset.episodes]
     batch = Batch(
-        episodes=tuple(each.synopsis for each in episodes if each.synopsis is not None),
+        episodes=(*(each.synopsis for each in episodes if each.synopsis is not None), *beside),
         statistics=dataset.statistics,
         facts=dataset.facts,
         defects=dataset.defects,
@@ -232,7 +245,7 @@ def inspect(
     return Report(
         source=dataset.source,
         format=dataset.format,
-        episodes=tuple(_with_batch(each, judged, len(episodes)) for each in episodes),
+        episodes=tuple(_with_batch(each, judged) for each in episodes),
         batch=judged,
         policy=request.policy,
         facts=dict(dataset.facts),
@@ -240,13 +253,9 @@ def inspect(
     )
 
 
-def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> EpisodeReport:
-    """What concerns most of the episodes is said of the set, and held against none of them."""
-    about = tuple(
-        each
-        for each in judged.findings
-        if episode.index in each.episodes and 2 * len(each.episodes) <= max(2, count)
-    )
+def _with_batch(episode: EpisodeReport, judged: Assessment) -> EpisodeReport:
+    """What is said of the set and names an episode is held against it, however many it names."""
+    about = tuple(each for each in judged.findings if episode.index in each.episodes)
     return replace(episode, batch_findings=about) if about else episode
 
 
@@ -299,9 +308,10 @@ def inspect_recording(recording: Recording, request: InspectionOptions) -> Episo
             (piece, _assess(Subject(piece.recording, request.protocol, request.detector), request))
             for piece in excerpts(recording)
         )
-        return replace(report, assessment=combined(pieces))
+        subject = Subject(recording, request.protocol, request.detector)
+        return replace(report, assessment=_weigh(combined(pieces), subject, request))
     subject = Subject(recording, request.protocol, request.detector)
-    assessment = _assess(subject, request)
+    assessment = _weigh(_assess(subject, request), subject, request)
     return replace(
         report,
         assessment=assessment,
@@ -315,3 +325,11 @@ def _assess(subject: Subject, request: InspectionOptions) -> Assessment:
     name = robot.name if robot is not None else None
     rules = request.policy.rules(task=subject.task, robot=name)
     return assess(subject, rules=rules, pictures=request.pictures, only=request.only)
+
+
+def _weigh(assessment: Assessment, subject: Subject, request: InspectionOptions) -> Assessment:
+    """One finding for each cause, and what is needed counted; not where some checks were named."""
+    assessment = join_siblings(assessment, subject.recording)
+    if request.only is not None:
+        return assessment
+    return weigh_needs(assessment, subject, request.policy)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from corporeal.episode.facts import CollectionMode
 from corporeal.errors import UnknownNameError
 from corporeal.quality.check import Severity, find_check, present_name
+from corporeal.quality.subject import Trait
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library
 
@@ -24,8 +26,30 @@ class CheckRule(Part):
     limits: dict[str, Limit] = Field(default={}, description="keywords of the check")
 
 
+class Need(Part):
+    """Checks without which nobody can trust an episode, where its source has what they look at."""
+
+    checks: tuple[str, ...] = Field(min_length=1, description="checks that must have run")
+    has: tuple[Trait, ...] = Field(default=(), description="the source has all of these")
+    modes: tuple[CollectionMode, ...] = Field(default=(), description="it was made in one of these")
+    tasks: tuple[str, ...] = Field(default=(), description="it is one of these tasks")
+    robots: tuple[str, ...] = Field(default=(), description="it is one of these robots")
+
+    def applies(
+        self, *, has: Collection[Trait], mode: str | None, task: str | None, robot: str | None
+    ) -> bool:
+        """Whether an episode of such a source needs the checks."""
+        return set(self.has) <= set(has) and all(
+            not wanted or value in wanted
+            for wanted, value in ((self.modes, mode), (self.tasks, task), (self.robots, robot))
+        )
+
+
 class Policy(Document):
     """The numbers a team stands by. Tasks and robots override `checks`, robots the tasks.
+
+    `needs` name the checks that must have run; an episode without them is quarantined. A policy
+    that states none has those of the default one, and an empty list needs nothing.
 
     A check may stand under a former name, and stays under it, so that the hash stays.
     """
@@ -37,6 +61,9 @@ class Policy(Document):
     robots: dict[str, dict[str, CheckRule]] = Field(
         default={}, description="robot: rules of its own"
     )
+    needs: tuple[Need, ...] | None = Field(
+        default=None, description="checks that an episode needs; the default policy's if left out"
+    )
 
     @model_validator(mode="after")
     def _names_what_exists(self) -> Self:
@@ -47,6 +74,11 @@ class Policy(Document):
                     _check_rule(name, rule)
                 except UnknownNameError as error:
                     raise ValueError(f"{place}: {str(error).rstrip('.')}") from None
+        for name in (name for need in self.needs or () for name in need.checks):
+            try:
+                _check_need(name)
+            except UnknownNameError as error:
+                raise ValueError(f"needs: {str(error).rstrip('.')}") from None
         return self
 
     def _parts(self) -> Iterator[tuple[str, Mapping[str, CheckRule]]]:
@@ -65,6 +97,24 @@ class Policy(Document):
                 present = present_name(name)
                 merged[present] = _laid_over(merged.get(present, CheckRule(enabled=True)), rule)
         return merged
+
+    def needed(
+        self, *, has: Collection[Trait], mode: str | None, task: str | None, robot: str | None
+    ) -> dict[str, Need]:
+        """The checks that such an episode needs, with what asks for each."""
+        needs = default_policy().needs if self.needs is None else self.needs
+        return {
+            present_name(name): need
+            for need in needs or ()
+            if need.applies(has=has, mode=mode, task=task, robot=robot)
+            for name in need.checks
+        }
+
+
+def _check_need(name: str) -> None:
+    present, check = find_check(name)
+    if check.scope != "episode":
+        raise ValueError(f"needs: {present} looks at a {check.scope}; expected checks of episodes")
 
 
 def _refuse_two_names(place: str, rules: Mapping[str, CheckRule]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,12 @@ UNDERSTOOD_ENDS = (
     roles.TACTILE, roles.GRIPPER, roles.GRIPPER_TARGET, roles.ANY_POSE, roles.HAND_POSITION,
 )  # fmt: skip
 
+
+Trait = Literal[
+    "state", "action", "joints", "robot", "base", "cameras", "imu", "forces", "torques", "grippers",
+    "own_clocks", "protocol",
+]  # fmt: skip
+"""What a source can have that checks look at. `own_clocks`: not a table with one row of stamps."""
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -183,9 +189,44 @@ class Subject:
         return self.kinematics.link_poses(posture.q, posture.base)
 
     @property
+    def traits(self) -> frozenset[Trait]:
+        """What the source has, by the roles of its streams; no sample is read for it."""
+        signals = self.recording.signals
+        names = {signal.spec.name for signal in signals.values()}
+        ends = {signal.spec.name for signal in signals.values() if signal.spec.kind == "array"}
+        stamps = {
+            (len(signal), int(signal.time_ns[0]), int(signal.time_ns[-1]))
+            for signal in signals.values()
+            if len(signal) and signal.spec.rate_hz is not None
+        }
+        present: dict[Trait, bool] = {
+            "state": not names.isdisjoint(roles.MEASURED),
+            "action": not names.isdisjoint(roles.COMMANDED),
+            "joints": not names.isdisjoint((roles.JOINT_POSITION, roles.JOINT_POSITION_TARGET)),
+            "robot": self.recording.embodiment is not None,
+            "base": roles.BASE_POSE in names,
+            "cameras": bool(self.footage),
+            "imu": any(name.endswith(roles.IMU) for name in ends),
+            "forces": any(name.endswith(roles.WRENCH) for name in ends),
+            "torques": roles.JOINT_TORQUE in names,
+            "grippers": any(name.endswith(roles.GRIPPER) for name in ends),
+            "own_clocks": len(stamps) > 1,
+            "protocol": self.protocol is not None,
+        }
+        return frozenset(name for name, there in present.items() if there)
+
+    @property
     def task(self) -> str | None:
         """What was demonstrated."""
         return self.recording.facts.task
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The checks that a policy needs of an episode, and why checks could not run."""
+
+    needed: Collection[str]
+    not_assessed: Mapping[str, str]
 
 
 def once_per_subject(

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from corporeal.errors import NotAssessed
+from corporeal.episode.facts import read_facts
+from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
+from corporeal.quality.evidence.arm_order import arm_order_measures
 from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
+from corporeal.quality.evidence.start_conditions import start_measures
 from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -22,6 +30,7 @@ from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
 
 QUANTILES = (1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99)
+_HEAD, _MOMENTS = "head", ("total", "squares", "lowest", "highest")
 # Hashes kept of an episode's rows: two sketches of this size tell a shared half from none.
 SKETCH = 128
 # A point of the path is the mean over so long: the noise of one sample is no motion.
@@ -51,6 +60,7 @@ def synopsis(subject: Subject, *, pictures: bool) -> Synopsis:
         sketch=_sketch(subject),
         measures=_measures(subject, path)
         | {"motion_s": motion_s}
+        | start_measures(subject)
         | (picture_measures(subject) if pictures else {}),
     )
 
@@ -192,6 +202,7 @@ def _measures(subject: Subject, path: Array | None) -> dict[str, float]:
     if force is not None:
         found["peak_force"] = force
     found |= action_lag_measures(subject)
+    found |= arm_order_measures(subject)
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
 
@@ -204,3 +215,81 @@ def peak_force_n(subject: Subject) -> float | None:
             beyond = np.sqrt(((force - np.median(force, axis=0)) ** 2).sum(axis=1))
             highest.append(float(np.quantile(beyond, 0.995)))
     return max(highest, default=None)
+
+
+def pack_synopsis(synopsis: Synopsis) -> bytes:
+    """The synopsis as some kilobytes that a catalogue can keep: a NumPy archive.
+
+    Metadata is left out, since it is kept beside; so are quantiles, which only judge what a source
+    claims of itself.
+    """
+    head = {
+        "id": synopsis.id,
+        "source": synopsis.source.name,
+        "task": synopsis.task,
+        "duration_s": synopsis.duration_s,
+        "frames": synopsis.frames,
+        "digest": synopsis.digest.hex(),
+        "names": synopsis.names,
+        "instruction": synopsis.instruction,
+        "measures": {name: float(value) for name, value in synopsis.measures.items()},
+        "counts": {label: each.count for label, each in synopsis.moments.items()},
+    }
+    data = io.BytesIO()
+    arrays: dict[str, Any] = dict(_arrays(synopsis))
+    header = np.frombuffer(json.dumps(head).encode(), np.uint8)
+    np.savez_compressed(data, allow_pickle=False, **arrays, **{_HEAD: header})
+    return data.getvalue()
+
+
+def _arrays(synopsis: Synopsis) -> Iterator[tuple[str, NDArray[Any]]]:
+    yield "sketch", synopsis.sketch
+    if synopsis.path is not None:
+        yield "path", synopsis.path.astype(np.float32)
+    for label, view in synopsis.views.items():
+        yield f"view {label}", view
+    for label, each in synopsis.moments.items():
+        rows = np.stack([getattr(each, name) for name in _MOMENTS])
+        yield f"moments {label}", rows.astype(np.float32)
+
+
+def unpack_synopsis(data: bytes, metadata: Mapping[str, Any], *, index: int) -> Synopsis:
+    """The synopsis again, for the place `index` of a batch; raises CorporealError for other bytes.
+
+    A path and moments come back in single precision.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        head = json.loads(arrays[_HEAD].tobytes())
+        path = arrays.get("path")
+        return Synopsis(
+            index=index,
+            id=head["id"],
+            source=Path(head["source"]),
+            task=head["task"],
+            metadata=metadata,
+            duration_s=head["duration_s"],
+            frames=head["frames"],
+            digest=bytes.fromhex(head["digest"]),
+            path=None if path is None else path.astype(np.float64),
+            moments={
+                label: Moments(count, *arrays[f"moments {label}"].astype(np.float64))
+                for label, count in head["counts"].items()
+            },
+            facts=replace(read_facts(metadata), task=head["task"]),
+            names=tuple(head["names"]),
+            views={
+                name.removeprefix("view "): values
+                for name, values in arrays.items()
+                if name.startswith("view ")
+            },
+            instruction=head["instruction"],
+            sketch=arrays["sketch"],
+            measures=head["measures"],
+        )
+    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        raise CorporealError(
+            f"a synopsis in the catalogue cannot be read ({error}). "
+            "Make it anew with: corporeal rejudge."
+        ) from error

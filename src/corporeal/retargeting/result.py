@@ -3,20 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.geometry import Array
-from corporeal.retargeting.motion import HumanMotion
+from corporeal.retargeting.motion import SIDES, HumanMotion
 
 # The places whose distance from their targets is the result's error, in this order.
 ENDS = ("left_hand", "right_hand", "left_foot", "right_foot")
 FAR_M = 0.05
+# Limbs whose direction is followed, by their ends; a hand stands for the wrist of a robot.
+LIMBS: Mapping[str, tuple[str, str]] = {
+    f"{side}_{name}": (f"{side}_{near}", f"{side}_{far}")
+    for name, near, far in (
+        ("upper_arm", "shoulder", "elbow"),
+        ("forearm", "elbow", "hand"),
+        ("thigh", "hip", "knee"),
+        ("shank", "knee", "ankle"),
+    )
+    for side in SIDES
+}
 # A goal counts as known from above this confidence on.
 KNOWN = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Limb:
+    """A limb of a robot, from one of its places to another, and the person's that it follows.
+
+    `direction` (T, 3) is that of the person's limb, a unit vector; `confidence` (T,) how well it
+    is known.
+    """
+
+    near: str
+    far: str
+    direction: Array
+    confidence: Array
+
+    def part(self, first: int, stop: int) -> Limb:
+        """The frames from `first` up to, not including, `stop`."""
+        return replace(
+            self,
+            direction=self.direction[first:stop],
+            confidence=self.confidence[first:stop],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +60,7 @@ class Goals:
     shoulders where there are any. A hand is the robot's end effector, a foot its sole.
     `contacts` (T, 2, 2) says whether [left, right] x [heel, toe] stand on the ground, z = 0.
     `confidence` (T, 4) is that of the ENDS. `scales` are robot over human lengths.
+    `limbs` are where each of the robot's limbs begins and ends, and where the person's points.
     """
 
     positions: Mapping[str, Array]
@@ -34,6 +68,7 @@ class Goals:
     contacts: NDArray[np.bool_]
     confidence: Array
     scales: Mapping[str, float]
+    limbs: Mapping[str, Limb] = field(default_factory=dict)
 
     def part(self, first: int, stop: int) -> Goals:
         """The frames from `first` up to, not including, `stop`."""
@@ -43,6 +78,7 @@ class Goals:
             rotations={name: rotation[first:stop] for name, rotation in self.rotations.items()},
             contacts=self.contacts[first:stop],
             confidence=self.confidence[first:stop],
+            limbs={name: limb.part(first, stop) for name, limb in self.limbs.items()},
         )
 
 

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from corporeal import __version__
+from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.geometry import Array, continuous_quaternions
+from corporeal.retargeting.measure.limbs import limb_angles
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.result import ENDS, Retargeted
-from corporeal.schema import Schema, open_schema
+from corporeal.schema import Schema, open_schema, roles
 from corporeal.signal.grid import even_stamps
 from corporeal.signal.runs import runs
+from corporeal.units import SECOND_NS
 
 RIG = "retargeted"
+# Frames further apart than so many of their steps are not of one motion.
+_GAP_STEPS = 5
 
 
 def recording_of(
@@ -33,18 +41,21 @@ def recording_of(
     source_sha256: str | None = None,
     epoch_ns: int = 0,
     index: int = 0,
+    time_ns: NDArray[np.int64] | None = None,
 ) -> Recording:
     """The result as stages see an episode, without a file.
 
     `facts` is what is known of the take: operator, demonstrator, consent, session, instruction
-    ...; they take the place of what is said here. `settings` are those of the solve.
+    ...; they take the place of what is said here. `settings` are those of the solve. `time_ns`
+    are the frames' own stamps; by default they are even.
     """
     schema = schema_at(result.rate_hz)
-    metadata = metadata_of(result, metrics, facts or {}, settings or {}, source_sha256)
+    stamps = even_stamps(len(result), result.rate_hz) if time_ns is None else time_ns
+    metadata = metadata_of(result, metrics, facts or {}, settings or {}, source_sha256, stamps)
     streams = {stream.path: stream for stream in result.robot.resolve(schema).streams}
-    stamps = even_stamps(len(result), result.rate_hz)
     signals: dict[str, ArraySignal] = {
-        path: ArraySignal(streams[path], stamps, values) for path, values in _arrays(result).items()
+        path: ArraySignal(streams[path], stamps, values)
+        for path, values in _arrays(result, stamps).items()
     }
     instruction = metadata.get("instruction")
     if isinstance(instruction, str) and (text := instruction.strip()):
@@ -74,6 +85,7 @@ def write_episode(
     settings: Mapping[str, Any] | None = None,
     source_sha256: str | None = None,
     epoch_ns: int | None = None,
+    time_ns: NDArray[np.int64] | None = None,
 ) -> Path:
     """Write the result as an episode file and return its path; see `recording_of`.
 
@@ -83,8 +95,9 @@ def write_episode(
     if source_sha256 is None and origin.is_file():
         source_sha256 = file_sha256(origin)
     made = recording_of(
-        result, metrics=metrics, facts=facts, settings=settings, source_sha256=source_sha256
-    )
+        result, metrics=metrics, facts=facts, settings=settings, source_sha256=source_sha256,
+        time_ns=time_ns,
+    )  # fmt: skip
     with EpisodeWriter(
         path,
         schema=schema_at(result.rate_hz),
@@ -104,10 +117,10 @@ def metadata_of(
     facts: Mapping[str, Any],
     settings: Mapping[str, Any],
     source_sha256: str | None,
+    stamps: NDArray[np.int64],
 ) -> dict[str, Any]:
     """What an episode says of itself: task, mode by segment, source, and how it was retargeted."""
     origin = result.human.origin
-    stamps = even_stamps(len(result), result.rate_hz)
     segment = {
         "start_ns": 0,
         "end_ns": int(stamps[-1]) if len(stamps) else 0,
@@ -155,14 +168,15 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _arrays(result: Retargeted) -> dict[str, Any]:
+def _arrays(result: Retargeted, stamps: NDArray[np.int64]) -> dict[str, Any]:
     q, human = result.q, result.human
     error = np.where(result.goals.confidence > 0, np.nan_to_num(result.error_m), 0.0)
+    speeds = _speeds(q, stamps / SECOND_NS, result.rate_hz)
     # A quaternion and its negative are the same rotation; a step between them looks like a leap.
     base = np.concatenate([result.base[:, :3], continuous_quaternions(result.base[:, 3:])], axis=1)
-    return {
+    arrays: dict[str, Any] = {
         "observations/joint_position": q.astype(np.float32),
-        "observations/joint_velocity": _speeds(q, result.rate_hz).astype(np.float32),
+        "observations/joint_velocity": speeds.astype(np.float32),
         "actions/joint_position_target": np.concatenate([q[1:], q[-1:]]).astype(np.float32),
         "debug/base_pose": base.astype(np.float32),
         "debug/human_points": np.nan_to_num(human.positions).astype(np.float32),
@@ -171,11 +185,22 @@ def _arrays(result: Retargeted) -> dict[str, Any]:
         "debug/retarget_confidence": result.goals.confidence.astype(np.float32),
         "debug/foot_contact": result.goals.contacts.reshape(len(q), len(ENDS)),
     }
+    if result.goals.limbs:
+        poses = model_of(result.robot, Kinematics).transforms(q, result.base)
+        limbs = limb_angles(result.robot, poses, result.goals.limbs)
+        arrays["debug/" + roles.RETARGET_LIMB_ERROR] = np.nan_to_num(limbs).astype(np.float32)
+    return arrays
 
 
-def _speeds(q: Array, rate_hz: float) -> Array:
-    """Velocities (T, J): those of a spline, since differences miss a fifth at 5 of 30 Hz."""
-    if len(q) < 2:
-        return np.zeros_like(q)
-    times = np.arange(len(q)) / rate_hz
-    return np.asarray(CubicSpline(times, q)(times, 1), np.float64)
+def _speeds(q: Array, times: Array, rate_hz: float) -> Array:
+    """Velocities (T, J): those of a spline, since differences miss a fifth at 5 of 30 Hz.
+
+    A gap ends the spline, which would swing out over it.
+    """
+    speeds = np.zeros_like(q, np.float64)
+    ends = np.flatnonzero(np.diff(times) * rate_hz > _GAP_STEPS) + 1
+    for first, stop in pairwise([0, *ends.tolist(), len(q)]):
+        if stop - first > 1:
+            part = slice(first, stop)
+            speeds[part] = CubicSpline(times[part], q[part])(times[part], 1)
+    return speeds

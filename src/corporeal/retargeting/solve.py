@@ -196,7 +196,7 @@ class _Work:
     def start(self) -> MotionState:
         """The robot standing with the person's heading: where every frame begins."""
         goals, robot = self.tasks.goals, self.tasks.chain.robot
-        rotation = goals.rotations["pelvis"]
+        rotation = goals.rotations["pelvis"] @ robot.axes.T
         place = goals.positions["pelvis"] - rotation @ robot.hip_centre
         base = np.concatenate([place, quaternion_from_matrix(rotation)], axis=1)
         return MotionState(base, np.tile(self.tasks.chain.standing, (len(base), 1)))

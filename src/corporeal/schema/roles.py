@@ -8,6 +8,7 @@ JOINT_POSITION: Final = "joint_position"
 JOINT_VELOCITY: Final = "joint_velocity"
 JOINT_TORQUE: Final = "joint_torque"
 JOINT_POSITION_TARGET: Final = "joint_position_target"
+JOINT_VELOCITY_TARGET: Final = "joint_velocity_target"
 JOINT_TORQUE_TARGET: Final = "joint_torque_target"
 BASE_POSE: Final = "base_pose"
 BASE_VELOCITY: Final = "base_velocity"
@@ -19,6 +20,7 @@ HUMAN_POINTS: Final = "human_points"
 HUMAN_CONFIDENCE: Final = "human_confidence"
 RETARGET_ERROR: Final = "retarget_error"
 RETARGET_CONFIDENCE: Final = "retarget_confidence"
+RETARGET_LIMB_ERROR: Final = "retarget_limb_error"
 FOOT_CONTACT: Final = "foot_contact"
 
 # A source that does not name its columns calls them so.
@@ -33,6 +35,7 @@ COMMANDED: Final = (JOINT_POSITION_TARGET, ACTION, ACTIONS)
 
 # Ends of the names of streams of which a robot may have several.
 IMU: Final = "_imu"
+ORIENTATION: Final = "_orientation"
 WRENCH: Final = "_wrench"
 TACTILE: Final = "_tactile"
 GRIPPER: Final = "_gripper"

@@ -28,12 +28,28 @@ _SLIDING_UNIT = {"rad": "m", "rad/s": "m/s", "N m": "N"}
 Size = Annotated[int, Field(gt=0, le=MAX_VALUES)]
 
 
+class DepthError(Part):
+    """How far a stored depth `z` may be from the measured one: `constant + quadratic * z**2`.
+
+    In the counts of the stream, which are millimetres as a rule. Stereo errs with the square of the
+    distance: `quadratic` is its error of disparity in pixels by focal length (px) and baseline.
+    """
+
+    constant: float = Field(default=0.0, ge=0, le=65535, allow_inf_nan=False)
+    quadratic: float = Field(default=0.0, ge=0, le=1, allow_inf_nan=False)
+
+    def at(self, depth: float) -> float:
+        """The most that this depth may be off."""
+        return self.constant + self.quadratic * depth * depth
+
+
 class Stream(Part):
     """A named signal with its own clock.
 
     `shape` is that of one sample; the word `joints` stands for the number of actuated joints.
     A point cloud's shape is that of one point; text has none. `components` names the entries of
-    the last axis: `joints`, or a list, in which qw qx qy qz mark a quaternion.
+    the last axis: `joints`, or a list, in which qw qx qy qz mark a quaternion. `depth_error` allows
+    the file to round depth, which it stores exactly otherwise.
     """
 
     name: Name
@@ -46,6 +62,7 @@ class Stream(Part):
     frame: str | None = Field(default=None, description="link, camera, world, ...")
     components: Literal["joints"] | tuple[str, ...] | None = None
     interpolation: Method | None = Field(default=None, description="how to align it")
+    depth_error: DepthError | None = Field(default=None, description="none: depth is lossless")
     placement: Literal["robot", "external"] = "robot"
     optional: bool | None = None
     description: str | None = None
@@ -91,6 +108,10 @@ class Stream(Part):
         if self.kind == "video" and (self.shape[2] != 3 or any(n % 2 for n in self._numbers()[:2])):
             raise ValueError(f"video {self.name!r} has shape {list(self.shape)}; "
                              "expected [height, width, 3], both even")  # fmt: skip
+        if self.depth_error is not None and self.kind != "depth":
+            raise ValueError(
+                f"{self.kind} stream {self.name!r} has a depth_error; expected one of kind depth"
+            )
         if self.kind == "points" and len(self.shape) != 1:
             raise ValueError(
                 f"points {self.name!r} has shape {list(self.shape)}; expected [columns]"

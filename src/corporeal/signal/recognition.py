@@ -52,6 +52,12 @@ def is_action_label(label: str) -> bool:
     return _ACTION.match(label) is not None
 
 
+def is_instruction_label(label: str) -> bool:
+    """Whether a text of this name says what the robot is to do."""
+    words = [word for word in re.split(r"[^a-z0-9]+", label.lower()) if word]
+    return bool(words) and words[-1] in ("instruction", "instructions", "prompt", "task")
+
+
 def joint_role(label: str, name: str) -> str | None:
     """The role a label has if its columns are joints; None for a label that says otherwise.
 

@@ -49,6 +49,13 @@ def test_finds_a_camera_that_was_moved_and_turned() -> None:
     assert "5.7 degrees" in found[1].message
 
 
+def test_finds_a_place_in_another_frame() -> None:
+    head = HEAD.model_copy(update={"frame": "torso_link"})
+    pose = {"head_left": {"xyz": [0.1, 0.0, 0.4], "rpy": [0.0, 0.5, 0.0], "frame": "pelvis"}}
+    (found,) = judge(NAME, _seen("head_left", cameras=pose), cameras=(head,))
+    assert "in the frame pelvis; the protocol says torso_link" in found.message
+
+
 def test_a_place_that_is_not_recorded_is_a_note() -> None:
     (found,) = judge(NAME, _seen("head_left"), cameras=(HEAD,))
     assert found.severity == "note"

@@ -42,6 +42,28 @@ def test_a_hand_that_trembles_is_found_only_when_it_is_more_than_hurry() -> None
         assert len(list(CHECK.find(subject))) == count
 
 
+def test_a_command_that_trembles_is_found_though_the_joint_hardly_follows() -> None:
+    spoilt = changed(table(), joint_position_target=tremble(7.0, 0.04, 3, 30.0))  # type: ignore[arg-type]
+    (finding,) = CHECK.find(Subject(spoilt))
+    assert finding.stream == "action"
+    assert "left_elbow_joint of action trembles at 7 Hz by 0.04" in finding.message
+
+
+def test_a_command_of_steps_asks_for_no_positions_and_may_shake() -> None:
+    def shake(values: np.ndarray) -> None:
+        values[:] = np.random.default_rng(0).uniform(-1, 1, values.shape)
+
+    assert list(CHECK.find(Subject(changed(table(), joint_position_target=shake)))) == []
+
+
+def test_a_reading_that_goes_to_and_fro_between_two_steps_passes() -> None:
+    def dither(values: np.ndarray) -> None:
+        dice = np.random.default_rng(0)
+        values[:] = np.round((values + dice.normal(0, 0.006, values.shape)) / 0.03) * 0.03
+
+    assert list(CHECK.find(Subject(changed(table(), joint_position=dither)))) == []
+
+
 def test_a_column_that_is_refreshed_slowly_passes() -> None:
     def steps(values: np.ndarray) -> None:
         values[:, 3] = np.repeat(values[::3, 3], 3)[: len(values)]

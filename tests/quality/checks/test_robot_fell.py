@@ -45,6 +45,26 @@ def test_a_deep_bow_is_no_fall() -> None:
     assert found(altered("debug/base_pose", bow)) == []
 
 
+def test_a_roll_that_ends_on_the_feet_is_no_fall() -> None:
+    def roll(values: np.ndarray) -> None:
+        half = np.pi * np.clip((np.arange(len(values)) - 400) / 100, 0, 1)
+        values[:, 2] *= 0.65 + 0.35 * np.cos(2 * half)
+        values[:, 3:] = np.stack([np.cos(half), 0 * half, np.sin(half), 0 * half], axis=1)
+
+    assert found(altered("debug/base_pose", roll)) == []
+
+
+def test_a_robot_that_lies_for_long_has_fallen_though_it_is_lifted_up_again() -> None:
+    def lie_and_rise(values: np.ndarray) -> None:
+        fall(values)
+        values[-60:] = values[0]
+
+    subject = altered("debug/base_pose", lie_and_rise)
+    assert found(subject) == []
+    (finding,) = CHECK.find(subject, max_down_s=1.5)
+    assert finding.frames[0][1] <= 740
+
+
 def test_a_fall_is_felt_without_a_base_pose() -> None:
     def lie(values: np.ndarray) -> None:
         values[500:, :3] = [-9.81, 0.0, 0.0]

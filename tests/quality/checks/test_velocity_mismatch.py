@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from tests.quality.reaching import VELOCITY, altered, column, exchange, reaching, table, turn
@@ -28,7 +30,8 @@ def test_velocities_that_fit_pass() -> None:
 @pytest.mark.parametrize("factor", [0.7, 1.3, 180 / np.pi])
 def test_a_velocity_in_another_unit_is_found(factor: float) -> None:
     findings = list(CHECK.find(altered(joint_velocity=scale(factor))))  # type: ignore[arg-type]
-    assert len(findings) >= 10
+    assert len(findings) == 1
+    assert re.search(r" and \d+ more", findings[0].message)
     assert {finding.stream for finding in findings} == {VELOCITY}
 
 

@@ -208,7 +208,7 @@ def test_the_recorded_outcome_is_believed() -> None:
 
 def _batch(part: str, recordings: list[Recording]) -> list[Any]:
     profiles = [profile_of(Subject(recording)) for recording in recordings]
-    return list(scores()[part].measure(profiles))
+    return list(scores()[part].measure(profiles, len(profiles)))
 
 
 def _good(count: int, **motion: Any) -> list[Recording]:

@@ -152,6 +152,21 @@ def test_a_foot_is_no_steeper_than_the_ankle_allows() -> None:
     assert rotation_angle(free, stiff).max() > 0.2
 
 
+def test_a_foot_whose_heel_comes_up_behind_does_not_turn_about() -> None:
+    """The shank lies back and the toes point backwards: over the ground that looks like a turn."""
+    person = walking_person(60, 60.0)
+    positions = person.positions.copy()
+    knee = person.point("left_knee")
+    for part, away in (("ankle", (-0.43, 0, 0.05)), ("heel", (-0.46, 0, 0.12)),
+                       ("toe", (-0.58, 0, -0.08))):  # fmt: skip
+        positions[50:, POINTS.index(f"left_{part}")] = knee[50:] + away
+    raised = replace(person, positions=positions, rotations={})
+    pelvis = trunk_rotations(person)[0]
+    rotations = foot_rotation(raised, "left", ground_of(raised), pelvis, (-2.0, 2.0))
+    assert (rotations[:, 1, 1] > 0.9).all()
+    assert (rotations[50:, 0, 0] < 0).all()
+
+
 @pytest.mark.parametrize("steep_rad", [-0.12, 0.15])
 def test_a_foot_that_the_source_tilts_all_the_time_still_stands_flat(steep_rad: float) -> None:
     person = walking_person(120, 60.0)

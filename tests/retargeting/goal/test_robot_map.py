@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.altered_robots import by_number, turn_link
 
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.joints import standing_positions
 from corporeal.errors import CorporealError, ModelError
+from corporeal.geometry import matrix_from_rpy
 from corporeal.retargeting.goal.robot_map import RetargetingMap, draft_map, open_map, robot_map
 from corporeal.retargeting.motion import SIDES
 
@@ -62,7 +64,7 @@ def test_without_a_document_joint_names_tell_what_the_document_says() -> None:
 def test_a_draft_written_to_a_file_gives_the_same_map(tmp_path: Path) -> None:
     gr1 = open_robot("gr1")
     path = tmp_path / "gr1.yaml"
-    path.write_text(draft_map(gr1).canonical(), encoding="utf-8")
+    path.write_text(draft_map(gr1).document.canonical(), encoding="utf-8")
     again, known = robot_map(gr1, open_map(path)), robot_map(gr1)
     assert (again.places, again.chest, again.head) == (known.places, known.chest, known.head)
     assert again.lengths == known.lengths
@@ -70,7 +72,7 @@ def test_a_draft_written_to_a_file_gives_the_same_map(tmp_path: Path) -> None:
 
 def test_a_map_of_another_robot_is_refused() -> None:
     with pytest.raises(ModelError, match=r"is for robot 'h1', got 'g1'"):
-        robot_map(open_robot("g1"), draft_map(open_robot("h1")))
+        robot_map(open_robot("g1"), draft_map(open_robot("h1")).document)
 
 
 def _map(**parts: object) -> RetargetingMap:
@@ -113,13 +115,46 @@ def test_a_robot_without_hands_is_told_to_declare_them() -> None:
         robot_map(robot)
 
 
-def test_joints_without_telling_names_are_asked_for() -> None:
+def test_joints_without_telling_names_are_told_from_where_they_are() -> None:
+    named = robot_map(open_robot("g1"))
     robot = _renamed(open_robot("g1"), "knee", "hinge")
-    with pytest.raises(ModelError, match=r"no joint whose name tells the left_knee, got .*hinge"):
-        robot_map(robot)
-    places = {f"{side}_knee": f"{side}_hinge_link" for side in SIDES}
-    mapped = robot_map(robot, _map(robot="renamed", places=places))
-    assert mapped.lengths["thigh"] == pytest.approx(robot_map(open_robot("g1")).lengths["thigh"])
+    mapped = robot_map(robot)
+    assert mapped.places["left_knee"] == "left_hinge_link"
+    assert mapped.lengths["thigh"] == pytest.approx(named.lengths["thigh"])
+
+
+def test_a_robot_without_any_telling_name_has_the_map_of_the_named_one() -> None:
+    robot = open_robot("g1")
+    named, numbered = robot_map(robot), robot_map(by_number(robot))
+    numbers = {link.name: f"link_{number}" for number, link in enumerate(robot.links)}
+    for point in ("left_knee", "right_elbow", "left_ankle", "right_hip"):
+        assert numbered.places[point] == numbers[named.places[point]]
+    assert numbered.chest == numbers[named.chest]
+
+
+@pytest.mark.parametrize("rpy", [(0, 0, np.pi / 2), (np.pi / 2, 0, 0), (0.0, np.pi / 2, np.pi)])
+def test_a_base_of_another_convention_changes_no_length_and_turns_the_axes(
+    rpy: tuple[float, float, float],
+) -> None:
+    robot = open_robot("g1")
+    turned = robot_map(turn_link(robot, robot.base, rpy), _map(robot="turned"))
+    straight = robot_map(robot, _map())
+    assert turned.lengths == pytest.approx(straight.lengths)
+    assert turned.ankle_range == pytest.approx(straight.ankle_range)
+    assert turned.hand_room == pytest.approx(straight.hand_room, abs=1e-3)
+    np.testing.assert_allclose(straight.axes, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(matrix_from_rpy(rpy) @ turned.axes, np.eye(3), atol=1e-9)
+
+
+def test_a_map_is_drafted_in_part_where_a_robot_lacks_hands() -> None:
+    robot = open_robot("g1").model_copy(update={"name": "handless", "end_effectors": {}})
+    draft = draft_map(robot)
+    assert set(draft.document.places) == {
+        f"{side}_{part}" for side in SIDES for part in ("hip", "knee", "ankle")
+    }
+    assert [sentence.split(":")[0] for sentence in draft.missing] == [
+        "left_hand", "right_hand", "left_shoulder", "left_elbow", "right_shoulder", "right_elbow",
+    ]  # fmt: skip
 
 
 def _renamed(robot: Embodiment, old: str, new: str) -> Embodiment:

@@ -19,6 +19,7 @@ from corporeal.retargeting.measure.metrics import (
     measure_result,
     quick_share,
 )
+from corporeal.retargeting.result import LIMBS
 
 G1 = open_robot("g1")
 DANCE = "retarget/g1_csv_xyzw/dance_102/G1_Take_102.bvh_60hz.csv"
@@ -135,6 +136,18 @@ def test_limits_that_are_broken_are_counted_by_frame_and_joint() -> None:
     assert found.speed.joint == "left_knee_joint"
 
 
+def test_limbs_are_measured_one_by_one_against_the_persons() -> None:
+    result = result_of(*squatting(), turned_rad=0.1)
+    result.goals.limbs["right_forearm"].direction[50] *= -1
+    found = measure_result(result).limbs
+    assert found is not None
+    assert found.max_rad == pytest.approx(np.pi - 0.1)
+    assert (found.worst, found.off_frames) == ("right_forearm", 1)
+    assert found.by_limb["left_thigh"] == pytest.approx(0.1)
+    assert list(found.by_limb) == list(LIMBS)
+    assert _measured(result.q, result.base).limbs is None
+
+
 def test_a_jump_is_a_step_that_no_motor_makes_amid_small_ones() -> None:
     q, _ = squatting()
     q[100:, _column("waist_yaw_joint")] += 1.0
@@ -146,6 +159,16 @@ def test_a_fast_but_steady_motion_is_no_jump() -> None:
     q, _ = squatting()
     q[:, _column("waist_yaw_joint")] += np.arange(len(q)) * 0.7
     assert not jumps_of(G1, RATE_HZ, q).any()
+
+
+def test_a_robot_that_states_no_speed_jumps_only_where_no_motor_could_follow() -> None:
+    joints = tuple(joint.model_copy(update={"velocity": None}) for joint in G1.joints)
+    silent = G1.model_copy(update={"joints": joints})
+    q, _ = squatting()
+    q[100:, _column("waist_yaw_joint")] += 0.05
+    assert not jumps_of(silent, RATE_HZ, q).any()
+    q[50:, _column("waist_yaw_joint")] += 1.0
+    assert np.argwhere(jumps_of(silent, RATE_HZ, q)).tolist() == [[49, _column("waist_yaw_joint")]]
 
 
 def test_tremble_is_power_above_five_hertz() -> None:

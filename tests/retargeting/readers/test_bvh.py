@@ -170,6 +170,23 @@ def test_the_rest_pose_in_front_of_a_converted_clip_is_left_out(shared_data: Pat
     assert any("rest pose" in note for note in motion.origin.notes)
 
 
+def test_a_rest_pose_is_told_though_angles_near_the_pole_step_by_a_quarter_turn(
+    tmp_path: Path,
+) -> None:
+    """With z, x, y and x at 90 degrees only the sum of z and y counts: 87 and 0 as 0 and 87."""
+    columns = 3 + 3 * len(BODY)
+    table = np.zeros((40, columns))
+    table[:, 1] = 92.0
+    table[1:, 3:] = 12.0
+    table[1:, 7] = 90.0
+    table[1:, 6], table[1:, 8] = 87.0, 0.0
+    table[3, 6], table[3, 8] = 0.0, 87.0
+    lines = [" ".join(f"{value:g}" for value in row) for row in table]
+    clip = bvh.read_clip(written(tmp_path, lines), ClipHints())
+    assert len(clip.table) == 39
+    assert any("rest pose" in note for note in clip.notes)
+
+
 @pytest.mark.parametrize("order", ["xyz", "xzy", "yxz", "yzx", "zxy", "zyx"])
 def test_rotations_multiply_in_the_order_of_their_channels(tmp_path: Path, order: str) -> None:
     degrees = {"x": 20.0, "y": -50.0, "z": 35.0}

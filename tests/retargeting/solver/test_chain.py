@@ -24,6 +24,7 @@ from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
 from corporeal.retargeting.solver.tasks import (
     FloorTask,
     LevelTask,
+    LimbTask,
     PointTask,
     RotationTask,
     Task,
@@ -118,6 +119,38 @@ def test_the_derivatives_of_all_aims_are_those_of_small_steps(name: str, end: st
     exact = [0, 1, 2, 6, 7, 8, 9]
     np.testing.assert_allclose(jacobian[:, exact], shown[:, exact], atol=1e-6)
     assert (np.abs(rest).max(axis=0) > 0).all()
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("near", "far"), [("left_shoulder", "hand"), ("left_knee", "left_ankle")])
+def test_the_derivatives_of_a_limb_are_those_of_small_steps(name: str, near: str, far: str) -> None:
+    chain = chain_of(name)
+    robot = chain.robot
+    places = {**robot.places, "hand": robot.robot.end_effectors["left_hand"]}
+    (first, start), (link, end) = (chain.kinematics.place(places[each]) for each in (near, far))
+
+    def way(state: MotionState) -> Array:
+        posed = chain.posed(state)
+        return np.asarray(posed.point(link, end[:, 3]) - posed.point(first, start[:, 3]))
+
+    state = somewhere(chain)
+    posed, rows = chain.posed(state), np.zeros((len(state), 3, chain.size))
+    ends = posed.point(first, start[:, 3]), posed.point(link, end[:, 3])
+    chain.limb_rows(posed, first, link, *ends, rows)
+    np.testing.assert_allclose(rows, slopes(chain, state, way), atol=1e-6)
+
+
+def test_a_limb_task_is_content_with_the_direction_it_is_given() -> None:
+    chain, state = chain_of("g1"), somewhere(chain_of("g1"))
+    (near, _), (link, _) = (
+        chain.kinematics.place(chain.robot.places[f"left_{part}"]) for part in ("knee", "ankle")
+    )
+    posed, origin = chain.posed(state), np.zeros(3)
+    along = normalise(posed.point(link, origin) - posed.point(near, origin))
+    task = LimbTask(near, origin, link, origin, along, np.ones(len(state)))
+    assert np.abs(filled(chain, [task], state)[1]).max() < 1e-9
+    turned = LimbTask(near, origin, link, origin, -along, np.full(len(state), 3.0))
+    np.testing.assert_allclose(np.linalg.norm(filled(chain, [turned], state)[1], axis=1), 6.0)
 
 
 def test_joints_that_follow_another_are_no_unknowns_but_move_what_hangs_on_them() -> None:

@@ -25,7 +25,8 @@ SUFFIXES = (".bag", ".mcap", ".db3")
 class BagChannel:
     """Where messages come from: topic, type, and the definition as the file states it.
 
-    The definition is text, or for protobuf the bytes of a FileDescriptorSet.
+    The definition is text, or for protobuf the bytes of a FileDescriptorSet. `is_latched`: the
+    last message is handed to whoever comes late (transient_local), so that it is said once.
     """
 
     topic: str
@@ -33,6 +34,7 @@ class BagChannel:
     definition: str | bytes
     language: str
     encoding: str
+    is_latched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,12 @@ def _read_ros1(path: Path, problems: list[str]) -> Iterator[BagRecord]:
         with Reader(path) as reader:
             channels = {
                 connection.id: BagChannel(
-                    connection.topic, connection.msgtype, connection.msgdef.data, "ros1msg", "ros1"
+                    connection.topic,
+                    connection.msgtype,
+                    connection.msgdef.data,
+                    "ros1msg",
+                    "ros1",
+                    is_latched=bool(getattr(connection.ext, "latching", 0)),
                 )
                 for connection in reader.connections
             }
@@ -228,10 +235,13 @@ def _read_mcap(path: Path, problems: list[str]) -> Iterator[BagRecord]:
             reader = NonSeekingReader(file, record_size_limit=MAX_MESSAGE_BYTES)
             messages = reader.iter_messages(log_time_order=False)
         count = 0
+        channels: dict[int, BagChannel] = {}
         try:
             for schema, channel, message in messages:
                 count += 1
-                yield BagRecord(_mcap_channel(schema, channel), message.log_time, message.data)
+                if channel.id not in channels:
+                    channels[channel.id] = _mcap_channel(schema, channel)
+                yield BagRecord(channels[channel.id], message.log_time, message.data)
         except (McapError, ValueError, RuntimeError, EOFError) as error:
             problems.append(_broken(path, "MCAP", count, error, "Repair it: mcap recover."))
 
@@ -242,7 +252,22 @@ def _mcap_channel(schema: Any, channel: Any) -> BagChannel:
     is_text = schema.encoding not in ("protobuf", "flatbuffer")
     definition = schema.data.decode("utf-8", "replace") if is_text else bytes(schema.data)
     return BagChannel(
-        channel.topic, schema.name, definition, schema.encoding, channel.message_encoding
+        channel.topic, schema.name, definition, schema.encoding, channel.message_encoding,
+        is_latched=_says_latched(channel.metadata.get("offered_qos_profiles")),
+    )  # fmt: skip
+
+
+def _says_latched(profiles: Any) -> bool:
+    """Whether all publishers hand their last message to latecomers; ROS wrote 1 for it once."""
+    try:
+        listed = yaml.safe_load(profiles) if isinstance(profiles, str) else profiles
+    except yaml.YAMLError:
+        return False
+    if not isinstance(listed, list) or not listed:
+        return False
+    said = [entry.get("durability") for entry in listed if isinstance(entry, dict)]
+    return len(said) == len(listed) and all(
+        word in (1, "1") or str(word).lower() == "transient_local" for word in said
     )
 
 
@@ -274,8 +299,13 @@ def _sqlite_channels(database: sqlite3.Connection) -> dict[int, BagChannel]:
             "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions"
         )
         definitions = {kind: (text, language) for kind, language, text in rows}
-    topics = database.execute("SELECT id, name, type, serialization_format FROM topics")
+    known = {row[1] for row in database.execute("PRAGMA table_info(topics)")}
+    profiles = "offered_qos_profiles" if "offered_qos_profiles" in known else "NULL"
+    topics = database.execute(
+        f"SELECT id, name, type, serialization_format, {profiles} FROM topics"
+    )
     return {
-        number: BagChannel(name, kind, *definitions.get(kind, ("", "")), encoding)
-        for number, name, kind, encoding in topics
-    }
+        number: BagChannel(name, kind, *definitions.get(kind, ("", "")), encoding,
+                           is_latched=_says_latched(offered))
+        for number, name, kind, encoding, offered in topics
+    }  # fmt: skip

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, is_dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from corporeal.capture.ros import foxglove
+from corporeal.capture.ros import foxglove, unitree
 from corporeal.capture.ros import message as known
 from corporeal.capture.ros.foxglove import foxglove_name
 from corporeal.capture.ros.message import (
     MessagePart,
     NotMappedError,
     array_piece,
+    field_names,
     frame_of,
     text_piece,
 )
@@ -66,7 +67,9 @@ CONVERTERS: dict[str, Callable[[Any], list[MessagePart]]] = {
     "std_msgs/msg/String": known.text,
     "rcl_interfaces/msg/Log": known.log,
     "rosgraph_msgs/msg/Log": known.log,
+    "sensor_msgs/msg/CameraInfo": known.camera_info,
     **foxglove.CONVERTERS,
+    **unitree.CONVERTERS,
     **{
         f"geometry_msgs/msg/{name}{ending}": convert
         for name, convert in (
@@ -114,7 +117,7 @@ def flatten(message: Any, message_type: str) -> list[MessagePart]:
     labels = _labels(message)
     leaves = _Leaves()
     units = _UNITS.get(message_type, {})
-    names = _fields(message)
+    names = field_names(message)
     for name in names:
         if name in ("header", "timestamp") and not isinstance(getattr(message, name), int | float):
             continue
@@ -136,17 +139,6 @@ def flatten(message: Any, message_type: str) -> list[MessagePart]:
     return pieces
 
 
-def _fields(message: Any) -> list[str]:
-    if isinstance(message, SimpleNamespace):
-        return list(vars(message))
-    # Constants of the definition have defaults; ROS 2 fills a type without fields with a byte.
-    return [
-        entry.name
-        for entry in fields(message)
-        if entry.default is MISSING and entry.name != "structure_needs_at_least_one_member"
-    ]
-
-
 def _labels(message: Any) -> tuple[str, ...]:
     for name in _NAMES:
         found = getattr(message, name, None)
@@ -165,7 +157,7 @@ def _walk(leaves: _Leaves, name: str, value: Any, unit: str, labels: tuple[str, 
     elif isinstance(value, bytes):
         _add(leaves, name, np.frombuffer(value, np.uint8), unit, labels)
     elif is_dataclass(value) or isinstance(value, SimpleNamespace):
-        for inner in _fields(value):
+        for inner in field_names(value):
             _walk(leaves, f"{name}.{inner}", getattr(value, inner), unit, labels)
     elif isinstance(value, list) and value and isinstance(value[0], str):
         leaves.texts[name] = value

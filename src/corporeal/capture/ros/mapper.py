@@ -13,22 +13,31 @@ from corporeal.capture.ros.foxglove import COMPRESSED_VIDEO, FilmDecoder, foxglo
 from corporeal.capture.ros.message import MessagePart, NotMappedError, stamp_ns
 from corporeal.capture.ros.message_type import Decode, normal_type
 from corporeal.capture.ros.stream import PROBLEMS, Key, StreamFit
+from corporeal.capture.ros.unitree import tick_ns
 
 _MAX_COMPLAINTS = 1000
 
 
 def open_message(
-    decode: Decode, data: bytes, message_type: str, film: FilmDecoder | None = None
+    decode: Decode,
+    data: bytes,
+    message_type: str,
+    film: FilmDecoder | None = None,
+    *,
+    takes_ticks: bool = False,
 ) -> tuple[int | None, list[MessagePart]]:
     """The stamp and the pieces of a message; NotMappedError when it cannot be read.
 
-    `film` remembers the pictures before, where the topic is one of coded video.
+    `film` remembers the pictures before, where the topic is one of coded video. `takes_ticks`: a
+    robot's count of milliseconds is a stamp, too.
     """
     message = decode(data)
     if film is not None and foxglove_name(normal_type(message_type)) == COMPRESSED_VIDEO:
         return stamp_ns(message), film.pieces(message)
     pieces = pieces_of(message, normal_type(message_type))
     stamp = stamp_ns(message)
+    if stamp is None and takes_ticks:
+        stamp = tick_ns(message, normal_type(message_type))
     if stamp is None and pieces:
         stamp = pieces[0].stamp_ns
     return stamp, pieces

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from corporeal.units import SECOND_NS
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WORLD_FRAMES = {"world", "map", "odom", "earth", "utm"}
+CAMERA_INFO = "camera_info"
 
 _JOINT_STATE = (
     ("position", "rad", roles.JOINT_POSITION),
@@ -42,6 +44,8 @@ class MessagePart:
     topic; `stamp_ns` is the piece's own stamp where it has one; a piece `on_change` is only news
     when it differs from the last. `role` is what the type says that it is, such as
     joint_position, or the end of such a name; `is_event`: it comes when it comes, at no rate.
+    `child` is the frame whose pose or velocity it is; `is_motor`: what it is of, the robot tells.
+    A piece with a `fact` holds for the whole recording: its text is kept under that name.
     """
 
     suffix: str
@@ -59,6 +63,9 @@ class MessagePart:
     note: str | None = None
     role: str | None = None
     is_event: bool = False
+    child: str | None = None
+    is_motor: bool = False
+    fact: str | None = None
 
     def load(self) -> Any:
         """The value itself."""
@@ -162,8 +169,10 @@ def imu(message: Any) -> list[MessagePart]:
 
 
 def pose(message: Any) -> list[MessagePart]:
-    """x y z and the quaternion, w first."""
-    return posed(_body(message, "pose"), frame_of(message))
+    """x y z and the quaternion, w first; in the room's frame it may be that of the robot's base."""
+    first, *rest = posed(_body(message, "pose"), frame_of(message))
+    in_world = first.frame in WORLD_FRAMES
+    return [replace(first, role=roles.BASE_POSE if in_world else None), *rest]
 
 
 def posed(outer: Any, frame: str | None) -> list[MessagePart]:
@@ -192,7 +201,8 @@ def transform(message: Any) -> list[MessagePart]:
     return [
         array_piece(
             child, values, roles.POSE_UNITS, components=roles.POSE, frame=frame, group=group,
-            stamp_ns=stamp_ns(message),
+            stamp_ns=stamp_ns(message), child=child or None,
+            role=roles.BASE_POSE if frame in WORLD_FRAMES else None,
         )
     ]  # fmt: skip
 
@@ -236,9 +246,32 @@ def wrench(message: Any) -> list[MessagePart]:
 def odometry(message: Any) -> list[MessagePart]:
     """Pose in the odometry frame and twist in the robot's: never a policy's observation."""
     child = message.child_frame_id.strip("/") or None
-    pieces = _pose_pieces("pose", message.pose, frame_of(message))
-    pieces += _twist_pieces("twist", message.twist, child)
+    pose, *sure = _pose_pieces("pose", message.pose, frame_of(message))
+    moving, *certain = _twist_pieces("twist", message.twist, child)
+    in_world = pose.frame in WORLD_FRAMES
+    pieces = [
+        replace(pose, child=child, role=roles.BASE_POSE if in_world else None),
+        *sure,
+        replace(moving, child=child, role=roles.BASE_VELOCITY),
+        *certain,
+    ]
     return [_replace_group(piece) for piece in pieces]
+
+
+def camera_info(message: Any) -> list[MessagePart]:
+    """The calibration of a camera, as a fact: it is said again with every picture."""
+    facts = {
+        "frame": frame_of(message),
+        **{name: int(getattr(message, name)) for name in ("width", "height")},
+        "distortion_model": str(message.distortion_model),
+    }
+    for name in "dkrp":
+        # ROS 1 writes the matrices in capitals.
+        values = getattr(message, name, None)
+        values = getattr(message, name.upper()) if values is None else values
+        facts[name] = [float(value) for value in values]
+    text = json.dumps(facts, ensure_ascii=False)
+    return [replace(text_piece("", text, on_change=True), fact=CAMERA_INFO, is_event=True)]
 
 
 def quaternion(message: Any) -> list[MessagePart]:
@@ -249,7 +282,7 @@ def quaternion(message: Any) -> list[MessagePart]:
 
 
 def text(message: Any) -> list[MessagePart]:
-    """The string."""
+    """The string; what its topic says of it decides whether it is an instruction."""
     return [text_piece("", message.data)]
 
 
@@ -277,6 +310,18 @@ def multi_array(dtype: str) -> Callable[[Any], list[MessagePart]]:
         return [array_piece("", values)]
 
     return convert
+
+
+def field_names(message: Any) -> list[str]:
+    """The fields of a message in the order of its definition."""
+    if isinstance(message, SimpleNamespace):
+        return list(vars(message))
+    # Constants of the definition have defaults; ROS 2 fills a type without fields with a byte.
+    return [
+        entry.name
+        for entry in fields(message)
+        if entry.default is MISSING and entry.name != "structure_needs_at_least_one_member"
+    ]
 
 
 def _body(message: Any, name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from corporeal.capture.ros.encoding import protobuf_reader, read_foreign_cdr, read_json
 from corporeal.capture.ros.message import NotMappedError
+from corporeal.capture.ros.unitree import DEFINITIONS
 
 Encoding = Literal["ros1", "cdr"]
 Decode = Callable[[bytes], Any]
@@ -62,9 +63,14 @@ def decoder(message_type: str, definition: str | bytes, language: str, encoding:
 
 @lru_cache(maxsize=4)
 def _public_store(encoding: str) -> Any:
-    from rosbags.typesys import Stores, get_typestore
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-    return get_typestore(Stores.ROS1_NOETIC if encoding == "ros1" else Stores.LATEST)
+    if encoding == "ros1":
+        return get_typestore(Stores.ROS1_NOETIC)
+    store = get_typestore(Stores.LATEST)
+    for name, definition in DEFINITIONS.items():
+        store.register(dict(get_types_from_msg(definition, name)))
+    return store
 
 
 def public_fields(message_type: str) -> Mapping[str, Any]:

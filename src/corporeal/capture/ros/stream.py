@@ -11,13 +11,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corporeal.capture.ros.message import MessagePart, NotMappedError
 from corporeal.capture.ros.timing import rate_of
+from corporeal.capture.ros.unitree import imu_frame, motor_joints
 from corporeal.embodiment import Embodiment
 from corporeal.schema import Schema, Stream, roles
 from corporeal.schema.stream import Group
 from corporeal.signal.recognition import claim_joints, says_command, sensor_name
+from corporeal.words import some_of
 
 Key = tuple[str, str, tuple[str, ...]]
 Signature = tuple[Any, ...]
@@ -32,8 +35,12 @@ _MAX_NAME = 64
 _MAX_JOINT_SETS = 8
 _TARGETS = {
     roles.JOINT_POSITION: roles.JOINT_POSITION_TARGET,
+    roles.JOINT_VELOCITY: roles.JOINT_VELOCITY_TARGET,
     roles.JOINT_TORQUE: roles.JOINT_TORQUE_TARGET,
 }
+# Of these there is one in a robot, whatever its columns are called.
+_ALONE = (roles.BASE_POSE, roles.BASE_VELOCITY, roles.INSTRUCTION)
+_BASES = {"base", "base_link", "pelvis", "trunk", "body"}
 
 
 def stream_name(topic: str, suffix: str = "", *, rename: Mapping[str, str] | None = None) -> str:
@@ -68,7 +75,10 @@ def signature(piece: MessagePart) -> Signature:
 
 @dataclass
 class TopicLane:
-    """What was seen of one piece of a topic."""
+    """What was seen of one piece of a topic; `filled` are its columns that were ever not zero.
+
+    They are looked at where it matters: motors, and poses that may be the base's.
+    """
 
     key: Key
     seen: Counter[Signature] = field(default_factory=Counter)
@@ -76,6 +86,8 @@ class TopicLane:
     times: array[int] = field(default_factory=lambda: array("q"))
     frames: Counter[str | None] = field(default_factory=Counter)
     orders: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    filled: NDArray[np.bool_] | None = None
+    is_latched: bool = False
 
     def add(self, piece: MessagePart, time_ns: int) -> None:
         """Count one piece."""
@@ -87,6 +99,10 @@ class TopicLane:
         self.frames[piece.frame] += 1
         if piece.variant and piece.components is not None:
             self.orders[piece.components] += 1
+        if piece.is_motor or piece.role == roles.BASE_POSE:
+            given = np.asarray(piece.value) != 0
+            alike = self.filled is not None and self.filled.shape == given.shape
+            self.filled = self.filled | given if alike else given
 
     @property
     def usual(self) -> MessagePart:
@@ -96,17 +112,25 @@ class TopicLane:
 
 @dataclass(frozen=True)
 class StreamFit:
-    """The stream that holds one lane."""
+    """The stream that holds one lane, or its `columns` alone.
+
+    `spare` are motors that say something and are no joints of the robot.
+    """
 
     stream: Stream
     signature: Signature
     order: tuple[str, ...] | None
+    columns: tuple[int, ...] | None = None
+    spare: tuple[str, ...] = ()
 
     def value(self, piece: MessagePart) -> Any:
         """The piece's value for this stream; NotMappedError when it has another shape."""
         if signature(piece) != self.signature:
-            raise NotMappedError(f"{_described(piece)} where the stream has {_layout(self.stream)}")
+            # Without the shape itself: a list whose length changes would be news every time.
+            raise NotMappedError(f"another shape than the stream's {_layout(self.stream)}")
         value = piece.load()
+        if self.columns is not None:
+            return value[list(self.columns)]
         if self.order is not None and piece.components != self.order:
             assert piece.components is not None
             value = value[[piece.components.index(name) for name in self.order]]
@@ -126,7 +150,8 @@ def fit_lanes(
     type says, of the robot where that is known, has the name of that role, unless it is renamed.
     """
     lanes = list(lanes)
-    names = _role_names(lanes, rename or {}, robot)
+    motors = {lane.key: _place_motors(lane, robot) for lane in lanes}
+    names = _role_names(lanes, rename or {}, robot, motors)
     fits: dict[Key, StreamFit] = {}
     problems: list[str] = []
     taken: set[str] = set()
@@ -144,14 +169,20 @@ def fit_lanes(
                 f"different joint sets; the first {_MAX_JOINT_SETS} are kept."
             )
             continue
-        piece = lane.usual
+        piece, columns = motors[lane.key]
         label = f"{number + 1}_{suffix}" if number else suffix
         stream = _stream(topic, label, piece, lane, topic in unknown, rename, taken,
                          names.get(lane.key), robot)  # fmt: skip
         taken.add(stream.name)
         order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
-        fits[lane.key] = StreamFit(stream, signature(piece), order)
+        spare = _spare_motors(lane, columns)
+        fits[lane.key] = StreamFit(stream, signature(lane.usual), order, columns, spare)
         problems += _lane_problems(lane, stream, order)
+        if spare and robot is not None:
+            problems.append(
+                f"Topic {topic}: the {lane.key[1]} of {some_of(spare)} is not taken: no joint of "
+                f"{robot.name} is there."
+            )
     for topic, known in sets.items():
         if len(known) > 1:
             sizes = ", ".join(str(len(names)) for names in known)
@@ -162,8 +193,37 @@ def fit_lanes(
     return fits, problems
 
 
+def _place_motors(
+    lane: TopicLane, robot: Embodiment | None
+) -> tuple[MessagePart, tuple[int, ...] | None]:
+    """The lane's usual piece as this robot's joints or IMU, and the columns that those are."""
+    piece = lane.usual
+    if not piece.is_motor or robot is None:
+        return piece, None
+    if piece.role in (roles.IMU, roles.ORIENTATION):
+        sensor = imu_frame(robot)
+        return (piece if sensor is None else replace(piece, frame=sensor[0], child=sensor[1])), None
+    joints = motor_joints(piece.shape[0], robot)
+    if joints is None:
+        return piece, None
+    by_joint = {joint: column for column, joint in enumerate(joints) if joint is not None}
+    names = tuple(joint for joint in robot.joint_names if joint in by_joint)
+    placed = replace(piece, components=names, shape=(len(names),))
+    return placed, tuple(by_joint[name] for name in names)
+
+
+def _spare_motors(lane: TopicLane, columns: tuple[int, ...] | None) -> tuple[str, ...]:
+    if columns is None or lane.filled is None:
+        return ()
+    filled = set(np.flatnonzero(lane.filled).tolist()) - set(columns)
+    return tuple(f"motor {column}" for column in sorted(filled))
+
+
 def _role_names(
-    lanes: Iterable[TopicLane], rename: Mapping[str, str], robot: Embodiment | None
+    lanes: Iterable[TopicLane],
+    rename: Mapping[str, str],
+    robot: Embodiment | None,
+    motors: Mapping[Key, tuple[MessagePart, tuple[int, ...] | None]],
 ) -> dict[Key, str]:
     """The names of roles for the lanes that hold them.
 
@@ -173,14 +233,20 @@ def _role_names(
     names: dict[Key, str] = {}
     rivals: dict[str, list[tuple[int, Key]]] = {}
     for lane in lanes:
-        piece, topic = lane.usual, lane.key[0]
+        piece, topic = motors[lane.key][0], lane.key[0]
         if piece.role is None or topic in rename:
             continue
         if piece.role.startswith("_"):
-            names[lane.key] = sensor_name(topic, piece.frame, piece.role)
+            # Where the robot tells which link carries it, that says more than the topic.
+            label = piece.child or topic
+            names[lane.key] = sensor_name(label, piece.frame, piece.role)
             continue
-        role = _TARGETS.get(piece.role) if says_command(topic) else piece.role
-        count = _joint_count(lane, robot)
+        role = piece.role
+        if says_command(topic) and role not in _TARGETS.values():
+            role = _TARGETS.get(role)
+        count = _joint_count(piece, robot)
+        if role in _ALONE:
+            count = int(_is_alone(piece, topic, robot) and not _is_planar(lane))
         if role is not None and count:
             rivals.setdefault(role, []).append((count, lane.key))
     for role, candidates in rivals.items():
@@ -191,9 +257,28 @@ def _role_names(
     return names
 
 
-def _joint_count(lane: TopicLane, robot: Embodiment | None) -> int:
-    """How many of a lane's columns are joints of the robot; any name will do without a robot."""
-    names = lane.usual.components or ()
+def _is_alone(piece: MessagePart, topic: str, robot: Embodiment | None) -> bool:
+    """Whether a pose or velocity is the base's, by the frame that it is of, else by its topic."""
+    if piece.role == roles.INSTRUCTION:
+        return True
+    bases = _BASES | ({robot.base.lower()} if robot is not None else set())
+    if piece.child is not None:
+        return piece.child.lower().rpartition("/")[2] in bases
+    words = re.split(r"[^a-z0-9]+", topic.lower().rpartition("/")[2])
+    name = "_".join(word for word in words if word not in ("pose", "stamped", "state"))
+    return name in bases or name == "robot"
+
+
+def _is_planar(lane: TopicLane) -> bool:
+    """Whether a pose only ever lies in the plane: dead reckoning of wheels, no floating base."""
+    if lane.filled is None or lane.usual.role != roles.BASE_POSE:
+        return False
+    return not any(lane.filled[roles.POSE.index(name)] for name in ("z", "qx", "qy"))
+
+
+def _joint_count(piece: MessagePart, robot: Embodiment | None) -> int:
+    """How many of a piece's columns are joints of the robot; any name will do without a robot."""
+    names = piece.components or ()
     if robot is None:
         return len(names)
     claimed = claim_joints(names, "1", robot)
@@ -210,8 +295,12 @@ def _stream(
         number += 1
         name = f"{base[: _MAX_NAME - 4]}_{number}"
     events = piece.on_change or piece.is_event or is_burst or piece.kind == "text"
+    events = events or lane.is_latched
     rate = None if events else rate_of(np.frombuffer(lane.times, np.int64))
     group = group_of(topic, piece)
+    if lane.is_latched and piece.kind == "text" and role != roles.INSTRUCTION:
+        # A document such as the robot's description, said once: no policy observes it.
+        group = "debug"
     order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
     components, unit = order or piece.components, piece.unit
     if order is not None and robot is not None and isinstance(unit, str):

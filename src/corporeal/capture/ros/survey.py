@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -29,11 +32,19 @@ from corporeal.capture.ros.stream import (
 )
 from corporeal.capture.ros.timing import Timing, foreign_problems, judge
 from corporeal.embodiment import open_robot
+from corporeal.episode.facts import ASSUMED, STREAM_RATES
 from corporeal.episode.recording import SOURCE_LEDGER, Ledger, SourceItem, left_out
 from corporeal.errors import UnknownNameError
+from corporeal.schema import roles
+from corporeal.signal.recognition import is_instruction_label
+from corporeal.units import SECOND_NS
+from corporeal.words import some_of
 
 BAG_CLOCK = "bag"
 STATIC_TRANSFORMS = "static_transforms"
+ROBOT_DESCRIPTION = "robot_description"
+# A topic that keeps its last message for latecomers and speaks no more often says facts.
+_LATCHED_HZ = 1.0
 # Where ROS publishes transforms that never change, once for every listener.
 _STATIC_TOPIC = "tf_static"
 
@@ -46,15 +57,24 @@ class _Topic:
     log: array[int] = field(default_factory=lambda: array("q"))
     header: array[int] = field(default_factory=lambda: array("q"))
     reasons: Counter[str] = field(default_factory=Counter)
-    static: dict[str, StaticTransform] = field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    changed: Counter[str] = field(default_factory=Counter)
+    texts: set[str] = field(default_factory=set)
+    is_latched: bool = False
     is_chosen: bool = True
 
+    def learn(self, kind: str, name: str, value: Any) -> None:
+        """Remember a fact of some kind; one that says something new is counted."""
+        known = self.facts.setdefault(kind, {})
+        if name in known and known[name] != value:
+            self.changed[f"{kind} {name}".strip()] += 1
+        known[name] = value
 
-class StaticTransform(TypedDict):
-    """Where a frame is fixed: x y z qw qx qy qz in its parent's frame."""
-
-    parent: str | None
-    pose: list[float]
+    @property
+    def is_document(self) -> bool:
+        """Whether it says once what holds from then on, rather than what a sensor measures."""
+        span_s = (max(self.log) - min(self.log)) / SECOND_NS
+        return self.is_latched and (len(self.log) - 1) <= _LATCHED_HZ * span_s
 
 
 @dataclass(frozen=True)
@@ -62,7 +82,8 @@ class BagSurvey:
     """Everything known of a bag after one pass over it.
 
     `counts` is the number of messages by topic, `span_ns` the first and the last bag time,
-    `ledger` what became of each topic, `static` the frames that are fixed, by name.
+    `ledger` what became of each topic, `facts` what holds for the whole bag: the frames that are
+    fixed, calibrations of cameras, the robot's description, an instruction.
     """
 
     bag: Bag
@@ -72,7 +93,8 @@ class BagSurvey:
     span_ns: tuple[int, int]
     problems: tuple[str, ...]
     ledger: Ledger
-    static: Mapping[str, StaticTransform]
+    facts: Mapping[str, Any]
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 def survey(
@@ -104,6 +126,7 @@ def _surveyed(
     for record in records(bag, problems):
         name = record.channel.topic
         topic = seen.setdefault(name, _Topic(record.channel.type))
+        topic.is_latched = record.channel.is_latched
         topic.log.append(record.log_ns)
         topic.is_chosen = not chosen or name in chosen
         if topic.is_chosen:
@@ -112,7 +135,10 @@ def _surveyed(
     if missing:
         raise UnknownNameError("topic in this bag", missing[0], set(seen))
     topics = {name: topic for name, topic in seen.items() if topic.is_chosen}
-    events = {lane.key[0] for lane in lanes.values() if lane.usual.is_event}
+    documents = {name for name, topic in topics.items() if topic.is_document}
+    for lane in lanes.values():
+        lane.is_latched = lane.key[0] in documents
+    events = {lane.key[0] for lane in lanes.values() if lane.usual.is_event} | documents
     timings = {name: _timing(name, topic, name in events) for name, topic in topics.items()}
     bursts = [name for name, timing in timings.items() if timing.is_burst]
     model = open_robot(robot) if robot is not None else None
@@ -138,8 +164,30 @@ def _surveyed(
         ),
         (*problems, *unfit),
         Ledger(tuple(_item(name, topic, lanes, fits) for name, topic in seen.items())),
-        {frame: fixed for topic in topics.values() for frame, fixed in topic.static.items()},
+        _facts(topics, fits),
+        {name: topic.type for name, topic in topics.items()},
     )
+
+
+def _facts(topics: Mapping[str, _Topic], fits: Mapping[Key, StreamFit]) -> dict[str, Any]:
+    """What holds for the whole bag, as metadata."""
+    facts: dict[str, Any] = {}
+    for topic in topics.values():
+        for kind, named in topic.facts.items():
+            facts.setdefault(kind, {}).update(named)
+    for (name, _, _), fit in fits.items():
+        texts = topics[name].texts
+        if fit.stream.name == roles.INSTRUCTION and len(texts) == 1:
+            facts[roles.INSTRUCTION] = next(iter(texts))
+    return facts
+
+
+def _describe_robot(text: str) -> dict[str, str] | None:
+    """Name and hash of a robot's description in XML; None for other text."""
+    named = re.search(r"<(?:robot|mujoco)\b[^>]*?\b(?:name|model)\s*=\s*[\"']([^\"']*)", text)
+    if named is None or not text.lstrip().startswith("<"):
+        return None
+    return {"robot": named[1], "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def _item(
@@ -150,10 +198,14 @@ def _item(
     if not topic.is_chosen:
         return left_out(name, "topic", "it was not asked for", samples=count)
     taken = tuple(fit.stream.path for key, fit in fits.items() if key[0] == name)
-    if topic.static:
-        taken = (*taken, f"metadata/{STATIC_TRANSFORMS}")
+    taken = (*taken, *(f"metadata/{kind}" for kind in topic.facts))
     refused = {reason: f"{number} of {count} messages: {reason}"
                for reason, number in topic.reasons.most_common(3)}  # fmt: skip
+    for fact, number in topic.changed.items():
+        refused[fact] = f"{fact} changes {number} times; the last is kept"
+    for key, fit in fits.items():
+        if key[0] == name and fit.spare:
+            refused[f"spare {key[1]}"] = f"{key[1]} of {some_of(fit.spare)}: no joint is there"
     for key, lane in lanes.items():
         odd = len(lane.times) - (lane.seen[fits[key].signature] if key in fits else 0)
         if key[0] == name and odd:
@@ -175,14 +227,31 @@ def _look_at(
         return
     if stamp is not None:
         topic.header.append(stamp)
-    if name.rpartition("/")[2] == _STATIC_TOPIC and all(piece.is_event for piece in pieces):
-        for piece in pieces:
-            topic.static[piece.suffix] = {"parent": piece.frame, "pose": piece.load().tolist()}
-        return
+    is_static = name.rpartition("/")[2] == _STATIC_TOPIC and all(each.is_event for each in pieces)
     for piece in pieces:
+        if is_static:
+            fixed = {"parent": piece.frame, "pose": piece.load().tolist()}
+            topic.learn(STATIC_TRANSFORMS, piece.suffix, fixed)
+            continue
+        if piece.fact is not None:
+            topic.learn(piece.fact, name, json.loads(piece.load()))
+            continue
+        piece = _as_instruction(piece, topic, name)
         key = (name, piece.suffix, piece.variant)
         lane = lanes.setdefault(key, TopicLane(key))
         lane.add(piece, piece.stamp_ns or stamp or record.log_ns)
+
+
+def _as_instruction(piece: MessagePart, topic: _Topic, name: str) -> MessagePart:
+    """A text with what its topic, or the text itself, says that it is."""
+    if piece.kind != "text" or piece.suffix or len(topic.texts) > 1:
+        return piece
+    text = str(piece.load())
+    topic.texts.add(text)
+    if (description := _describe_robot(text)) is not None:
+        topic.learn(ROBOT_DESCRIPTION, name, description)
+        return piece
+    return replace(piece, role=roles.INSTRUCTION) if is_instruction_label(name) else piece
 
 
 class _Opener:
@@ -195,7 +264,7 @@ class _Opener:
         channel = record.channel
         decode = decoder(channel.type, channel.definition, channel.language, channel.encoding)
         film = self._films.setdefault(channel.topic, FilmDecoder())
-        return open_message(decode, record.data, channel.type, film)
+        return open_message(decode, record.data, channel.type, film, takes_ticks=True)
 
 
 def _timing(name: str, topic: _Topic, is_event: bool) -> Timing:
@@ -204,7 +273,7 @@ def _timing(name: str, topic: _Topic, is_event: bool) -> Timing:
     # Messages that could not be read have no stamp; without the pairs only bag time is judged.
     timing = judge(name, log, header if len(header) == len(log) else None)
     # What comes when it comes, from several senders, has neither an order nor gaps.
-    return replace(timing, problems=()) if is_event or topic.static else timing
+    return replace(timing, problems=()) if is_event or topic.facts else timing
 
 
 def _topic_problems(name: str, topic: _Topic) -> list[str]:
@@ -240,10 +309,11 @@ def describe_bag(
         "source": found.bag.path.name,
         "bag_start_ns": first,
         "bag_end_ns": last,
+        "topic_types": dict(found.types),
         SOURCE_LEDGER: found.ledger.to_json(),
+        ASSUMED: {STREAM_RATES: "the middle step of each topic: a bag states none"},
     }
-    if found.static:
-        facts[STATIC_TRANSFORMS] = dict(found.static)
+    facts |= found.facts
     return Rig(
         rig_schema(found.bag.path.stem, [*streams, PROBLEMS], f"what {found.bag.path.name} holds"),
         embodiment,
@@ -288,8 +358,9 @@ def samples_of(found: BagSurvey) -> Iterator[Sample]:
     `source_ns` is the header stamp where there is one, `arrival_ns` the bag's own time.
     """
     mapper, opener = Mapper(found.fits), _Opener()
-    as_facts = f"metadata/{STATIC_TRANSFORMS}"
-    fixed = {item.name for item in found.ledger.items if as_facts in item.taken_as}
+    told = {item.name: item.taken_as for item in found.ledger.items}
+    fixed = {name for name, paths in told.items()
+             if paths and all(path.startswith("metadata/") for path in paths)}  # fmt: skip
     for record in records(found.bag, []):
         timing = found.timings.get(record.channel.topic)
         if timing is not None and record.channel.topic not in fixed:

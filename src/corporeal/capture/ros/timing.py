@@ -73,6 +73,10 @@ def judge(topic: str, log: Times, header: Times | None) -> Timing:
             f"{where}all {len(log)} header stamps are empty; bag time stands in for them."
         )
         return Timing(False, is_burst=bool(burst), problems=(*problems, *burst))
+    if len(header) > 2 and (header == header[0]).all() and (log != log[0]).any():
+        burst = _burst(where, log, None)
+        problems.append(f"{where}all {len(log)} stamps are the same; bag time stands in for them.")
+        return Timing(False, is_burst=bool(burst), problems=(*problems, *burst))
     lag = (log - header)[~unset]
     offset = -round(float(np.median(lag)))
     if unset.any():
@@ -100,7 +104,7 @@ def foreign_problems(timings: Mapping[str, Timing]) -> list[str]:
              if timing.is_foreign}  # fmt: skip
     if len(found) <= 3:
         return [
-            f"Topic {topic}: header stamps are {offset:+.3f} s from bag time: another clock, whose "
+            f"Topic {topic}: stamps are {offset:+.3f} s from bag time: another clock, whose "
             "offset must be estimated."
             for topic, offset in found.items()
         ]

@@ -11,14 +11,25 @@ from sqlalchemy import Column, Connection, Select, Table, case, func, or_, selec
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.rows import (
+    AssessmentRow,
     DocumentReference,
     DocumentRow,
     EpisodeRow,
     FindingRow,
+    NotAssessedRow,
     ScoreRow,
     State,
 )
-from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE
+from corporeal.catalog.tables import (
+    ASSESSMENT,
+    DOCUMENT,
+    EDGE,
+    EPISODE,
+    FINDING,
+    GOVERNS,
+    NOT_ASSESSED,
+    SCORE,
+)
 from corporeal.quality.check import SEVERITIES
 
 BLOCK = 2000
@@ -172,6 +183,32 @@ def gravest_findings(connection: Connection, ids: Sequence[str]) -> dict[str, Gr
     )
     rows = connection.execute(select(ranked).where(ranked.c.place == 1))
     return {row.episode: GravestFinding(*row[:-1]) for row in rows}
+
+
+def not_assessed_of(connection: Connection, ids: Sequence[str]) -> dict[str, list[NotAssessedRow]]:
+    """What could not be assessed in these episodes, by their ids, in the order of the checks."""
+    rows: dict[str, list[NotAssessedRow]] = {}
+    for part in parts_of(ids):
+        query = select(NOT_ASSESSED).where(NOT_ASSESSED.c.episode.in_(part))
+        for row in connection.execute(query.order_by(NOT_ASSESSED.c.episode, NOT_ASSESSED.c.check)):
+            rows.setdefault(row.episode, []).append(NotAssessedRow(*row))
+    return rows
+
+
+def assessments_of(connection: Connection, name: str) -> list[AssessmentRow]:
+    """Every judgement of an episode, the first one first."""
+    query = select(ASSESSMENT).where(ASSESSMENT.c.episode == name)
+    return [AssessmentRow(*row) for row in connection.execute(query.order_by(ASSESSMENT.c.number))]
+
+
+def last_assessments(connection: Connection, ids: Sequence[str]) -> dict[str, AssessmentRow]:
+    """The judgement in force of each of these episodes that has one."""
+    last: dict[str, AssessmentRow] = {}
+    for part in parts_of(ids):
+        query = select(ASSESSMENT).where(ASSESSMENT.c.episode.in_(part))
+        ordered = query.order_by(ASSESSMENT.c.episode, ASSESSMENT.c.number)
+        last |= {row.episode: AssessmentRow(*row) for row in connection.execute(ordered)}
+    return last
 
 
 def scores_of(connection: Connection, name: str) -> list[ScoreRow]:

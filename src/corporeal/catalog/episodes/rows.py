@@ -81,6 +81,31 @@ class FindingRow:
 
 
 @dataclass(frozen=True)
+class NotAssessedRow:
+    """A check that could not run on an episode, and why."""
+
+    episode: str
+    check: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AssessmentRow:
+    """One judgement of an episode; `basis` is a hash of what it follows from beside the file."""
+
+    episode: str
+    number: int
+    at: str
+    who: str
+    verdict: Verdict
+    score: float | None
+    policy: str
+    basis: str
+    reason: str | None
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class ScoreRow:
     """A part of an episode's score; a part without a value was not assessed."""
 
@@ -115,8 +140,9 @@ class DocumentReference:
 class EpisodeEntry:
     """Everything the catalogue is to keep of one episode.
 
-    `findings`, `scores` and `streams` are columns of their tables by name; `documents` is the text
-    of each by kind; `parents` are what it came from, such as {"session:s01": "recorded_in"}.
+    `findings`, `not_assessed`, `scores` and `streams` are columns of their tables by name, and so
+    is `assessment`, which a judged episode has; `documents` is the text of each by kind; `parents`
+    are what it came from, such as {"session:s01": "recorded_in"}.
     """
 
     row: EpisodeRow
@@ -125,6 +151,10 @@ class EpisodeEntry:
     streams: Sequence[Mapping[str, Any]] = ()
     documents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
+    not_assessed: Sequence[Mapping[str, Any]] = ()
+    assessment: Mapping[str, Any] | None = None
+    synopsis: bytes | None = None
+    profile: bytes | None = None
 
     @property
     def id(self) -> str:

@@ -7,21 +7,32 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, delete, insert, select, update
+from sqlalchemy import Connection, Select, Table, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, check_text, json_value
 from corporeal.catalog.episodes.reading import parts_of, states_of, unknown_episode
 from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, State, check_change
-from corporeal.catalog.tables import DOCUMENT, EDGE, EPISODE, FINDING, GOVERNS, SCORE, STREAM
+from corporeal.catalog.tables import (
+    ASSESSMENT,
+    DOCUMENT,
+    EDGE,
+    EPISODE,
+    FINDING,
+    GOVERNS,
+    NOT_ASSESSED,
+    SCORE,
+    STREAM,
+    SYNOPSIS,
+)
 from corporeal.errors import UnknownNameError
 from corporeal.words import some_of
 
 _NAMES = {
     table.name: frozenset(table.primary_key.columns.keys())
     | {column.name for index in table.indexes for column in index.columns}
-    for table in (EPISODE, STREAM, FINDING, SCORE, DOCUMENT, GOVERNS, EDGE)
+    for table in (EPISODE, STREAM, FINDING, NOT_ASSESSED, SCORE, DOCUMENT, GOVERNS, EDGE)
 }
 """The columns of each table that are searched for."""
 LONGEST_NAME = 500
@@ -53,7 +64,9 @@ def add_episodes(connection: Connection, entries: Sequence[EpisodeEntry], *, who
     ])  # fmt: skip
     _insert_rows(connection, STREAM, ((entry.id, entry.streams) for entry in new))
     _insert_rows(connection, FINDING, ((entry.id, entry.findings) for entry in new))
+    _insert_rows(connection, NOT_ASSESSED, ((entry.id, entry.not_assessed) for entry in new))
     _insert_rows(connection, SCORE, ((entry.id, entry.scores) for entry in new))
+    _add_judgements(connection, [(entry, 1) for entry in new], who=who, at=stamp)
     _add_documents(connection, new)
     _insert_missing(connection, EDGE, [
         fitting({"child": f"episode:{entry.id}", "parent": parent, "relation": relation},
@@ -90,21 +103,57 @@ def move_episodes(
         for part in parts_of(names):
             query = update(EPISODE).where(EPISODE.c.id.in_(part))
             connection.execute(query.values(state=state))
+    if state == "erased":
+        _drop_synopses(connection, wanted)
     record(connection, changes)
     return len(changes)
 
 
-def complete_episode(connection: Connection, name: str, entry: EpisodeEntry) -> None:
-    """Add what was found to an episode that was only recorded, inside a transaction."""
+def complete_episode(connection: Connection, name: str, entry: EpisodeEntry, *, who: str) -> None:
+    """Put what was found now in place of what was found before, inside a transaction.
+
+    The judgement before stays among the assessments.
+    """
     row, policy = entry.row, entry.documents["policy"]
     judged = {"verdict": row.verdict, "score": row.score, "policy": row.policy}
     connection.execute(update(EPISODE).where(EPISODE.c.id == name).values(**judged))
-    for table, rows in ((FINDING, entry.findings), (SCORE, entry.scores)):
+    for table, rows in (
+        (FINDING, entry.findings),
+        (NOT_ASSESSED, entry.not_assessed),
+        (SCORE, entry.scores),
+    ):
         connection.execute(delete(table).where(table.c.episode == name))
         _insert_rows(connection, table, [(name, rows)])
     keep_document(connection, DocumentRow(kind="policy", **policy))
     link = {"episode": name, "kind": "policy", "document": policy["hash"]}
+    under = (GOVERNS.c.episode == name, GOVERNS.c.kind == "policy")
+    connection.execute(delete(GOVERNS).where(*under))
     connection.execute(insert(GOVERNS).values(**link))
+    own = ASSESSMENT.c.episode == name
+    before = connection.execute(select(func.count()).select_from(ASSESSMENT).where(own))
+    number = int(before.scalar_one()) + 1
+    _drop_synopses(connection, [name])
+    _add_judgements(connection, [(entry, number)], who=who, at=now())
+
+
+def _add_judgements(
+    connection: Connection, entries: Sequence[tuple[EpisodeEntry, int]], *, who: str, at: str
+) -> None:
+    """Keep assessments, each as this number of its episode, and the synopses they came with."""
+    _insert(connection, ASSESSMENT, [
+        fitting({**entry.assessment, "episode": entry.id, "number": number, "at": at, "who": who},
+                frozenset(), of=f"assessment of episode {entry.id}")
+        for entry, number in entries if entry.assessment is not None
+    ])  # fmt: skip
+    _insert(connection, SYNOPSIS, [
+        {"episode": entry.id, "content": entry.synopsis, "profile": entry.profile}
+        for entry, _ in entries if entry.synopsis is not None
+    ])  # fmt: skip
+
+
+def _drop_synopses(connection: Connection, ids: Sequence[str]) -> None:
+    for part in parts_of(ids):
+        connection.execute(delete(SYNOPSIS).where(SYNOPSIS.c.episode.in_(part)))
 
 
 def set_state(connection: Connection, ids: Select[Any], state: State) -> None:

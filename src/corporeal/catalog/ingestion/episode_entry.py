@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,10 +20,12 @@ from corporeal.catalog.episodes.rows import EpisodeEntry, EpisodeRow
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.label_track import labels_in
+from corporeal.quality.assessment import program_hash
 from corporeal.quality.check import MAX_EVIDENCE, Finding
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import EpisodeScore
+from corporeal.quality.synopsis import pack_synopsis
 from corporeal.units import SECOND_NS
 
 MAX_METADATA = 64 << 10
@@ -34,6 +37,7 @@ LEFT_OUT = "left_out"
 MAX_TEXT, MAX_NAME, MAX_RANGES, MAX_SENSORS = 2000, 120, 1000, 64
 MAX_CURVES = 8
 """Lists of numbers that are kept as evidence of one finding; of each, MAX_EVIDENCE numbers."""
+_EPISODE = re.compile(r"\bepisode (\d+)\b")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 NOTHING = ("", "none", "unknown")
 """Words that people write where there is nothing to name."""
@@ -69,10 +73,22 @@ def entry_of(episode: Episode, *, digest: str, size: int, batch: str | None = No
 
 
 def judged(
-    entry: EpisodeEntry, report: EpisodeReport, score: EpisodeScore | None, policy: Policy
+    entry: EpisodeEntry,
+    report: EpisodeReport,
+    score: EpisodeScore | None,
+    policy: Policy,
+    *,
+    reference: str | None = None,
+    names: Mapping[int, str] | None = None,
 ) -> EpisodeEntry:
-    """The entry with findings, verdict and score, and the policy that they follow from."""
+    """The entry with findings, verdict and score, and what they follow from.
+
+    `reference` is what it was scored against; `names` say what a finding calls episode 3.
+    """
     parts = score.parts if score is not None else ()
+    findings = [_finding(each, names or {}) for each in report.findings]
+    counts = Counter(f"{each['check']} {each['severity']}" for each in findings)
+    missing = report.assessment.not_assessed
     rule = {"hash": policy.hash, "name": policy.name, "version": policy.version,
             "text": policy.canonical()}  # fmt: skip
     return replace(
@@ -83,7 +99,24 @@ def judged(
             score=number(score.total) if score is not None else None,
             policy=policy.reference,
         ),
-        findings=[_finding(each) for each in report.findings],
+        findings=findings,
+        not_assessed=[
+            {"check": name, "reason": text(reason, MAX_TEXT) or ""}
+            for name, reason in missing.items()
+        ],
+        assessment={
+            "verdict": report.verdict,
+            "score": number(score.total) if score is not None else None,
+            "policy": policy.reference,
+            "basis": basis_of(policy, reference),
+            "reason": reason_for(report, names),
+            "facts": {
+                "findings": dict(counts),
+                "not_assessed": len(missing),
+                "reference": reference,
+            },
+        },
+        synopsis=None if report.synopsis is None else pack_synopsis(report.synopsis),
         scores=[
             {"part": part.name, "value": number(part.score), "weight": number(part.weight)}
             for part in parts
@@ -92,13 +125,29 @@ def judged(
     )
 
 
-def reason_for(report: EpisodeReport) -> str | None:
+def basis_of(policy: Policy, reference: str | None) -> str:
+    """A hash of what a verdict and a score follow from, beside the episode itself."""
+    parts = (policy.hash, program_hash(), reference or "")
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def reason_for(report: EpisodeReport, names: Mapping[int, str] | None = None) -> str | None:
     """Why the verdict is what it is: the message of the finding that weighs most."""
     for severity in ("fail", "quarantine"):
         for finding in report.findings:
             if finding.severity == severity:
-                return text(f"{finding.check}: {finding.message}", MAX_TEXT)
+                message = _named(finding.message, names or {})
+                return text(f"{finding.check}: {message}", MAX_TEXT)
     return None
+
+
+def _named(message: str, names: Mapping[int, str]) -> str:
+    """The message with names in the place of numbers that count only among files judged at once."""
+
+    def name(match: re.Match[str]) -> str:
+        return f"episode {names.get(int(match[1]), match[1])}"
+
+    return _EPISODE.sub(name, message) if names else message
 
 
 def _check_id(episode: Episode) -> None:
@@ -228,7 +277,7 @@ def _is_uuid(said: str) -> bool:
         return False
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, names: Mapping[int, str]) -> dict[str, Any]:
     said = finding.to_json()
     return {
         "check": said["check"],
@@ -236,7 +285,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "stream": text(said["stream"], MAX_TEXT),
         "value": said["value"],
         "limit": said["limit"],
-        "message": text(said["message"], MAX_TEXT) or "",
+        "message": text(_named(said["message"], names), MAX_TEXT) or "",
         "frames": said["frames"][:MAX_RANGES],
         "evidence": evidence_of(finding),
     }

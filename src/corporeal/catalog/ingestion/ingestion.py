@@ -157,7 +157,7 @@ def _take_in(
     for path in fresh.values():
         if path in done:
             on_episode(path)
-    candidates = judge_files(whole, terms, on_episode=on_episode)
+    candidates = judge_files(whole, terms, workspace.database, on_episode=on_episode)
     stored = [each for each in candidates if _store(workspace, each, done)]
     with workspace.database.write() as connection:
         admitted = admit(connection, stored, who=who)
@@ -294,7 +294,7 @@ def admit(
         elif row is not None and (row.state != "recorded" or each.verdict is None):
             outcomes.append(_outcome(each, "known", row.state))
         elif row is not None:
-            complete_episode(connection, row.id, each.entry)
+            complete_episode(connection, row.id, each.entry, who=who)
             outcomes.append(_outcome(each, "judged", each.verdict, each.reason))
             _move(connection, row.id, each, who=who)
         elif other is not None:

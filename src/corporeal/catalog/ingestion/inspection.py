@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from corporeal.catalog.database import Database
+from corporeal.catalog.episodes.peers import Reference, find_peers, find_reference
 from corporeal.catalog.episodes.rows import EpisodeEntry
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
 from corporeal.episode import Episode
@@ -18,9 +20,17 @@ from corporeal.exchange import open_dataset
 from corporeal.protocol import Protocol
 from corporeal.quality import Subject
 from corporeal.quality.check import Verdict
-from corporeal.quality.inspection import EpisodeReport, InspectionOptions, inspect
+from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Opener, inspect
 from corporeal.quality.policy import Policy
-from corporeal.quality.scoring import Measured, measure, score_batch
+from corporeal.quality.scoring import (
+    Measured,
+    Profile,
+    measure,
+    pack_profile,
+    score_against,
+    unpack_profile,
+)
+from corporeal.quality.synopsis import Synopsis, unpack_synopsis
 from corporeal.runner import run
 
 # A second process costs about two seconds to start; fewer files than this do not pay for it.
@@ -107,11 +117,16 @@ def _protocol(episode: Episode) -> Protocol | None:
 
 
 def judge_files(
-    looks: Sequence[Inspected], terms: IngestOptions, *, on_episode: Callable[[Path], None]
+    looks: Sequence[Inspected],
+    terms: IngestOptions,
+    database: Database,
+    *,
+    on_episode: Callable[[Path], None],
 ) -> list[JudgedFile]:
     """Checks and scores. Episodes of one protocol are held to it, and compared with each other.
 
-    Nothing is said of them where the options ask for no check.
+    They are compared with what the catalogue has of their tasks as well. Nothing is said of them
+    where the options ask for no check.
     """
     if not terms.check:
         for look in looks:
@@ -121,38 +136,83 @@ def judge_files(
     rules = {look.protocol.hash if look.protocol else "": look.protocol for look in looks}
     for rule, protocol in rules.items():
         own = [look for look in looks if (look.protocol.hash if look.protocol else "") == rule]
-        for candidate in _judge_together(own, protocol, terms, on_episode):
+        opener = partial(open_dataset, [look.path for look in own])
+        company = find_company(database, own)
+        for candidate in judge_together(opener, own, protocol, terms, company, on_episode):
             judged_files[candidate.digest] = candidate
     return [judged_files[look.digest] for look in looks]
 
 
-def _judge_together(
+@dataclass(frozen=True, eq=False)
+class Company:
+    """What episodes are compared with: stored ones of their tasks, and the tasks' references."""
+
+    peers: tuple[Synopsis, ...]
+    earlier: tuple[Synopsis, ...]
+    """Those of other batches."""
+    references: Mapping[tuple[str | None, str | None], Reference | None]
+
+
+def find_company(database: Database, looks: Sequence[Inspected]) -> Company:
+    """The company of files that are judged together, whose numbers come before its own."""
+    rows = [look.entry.row for look in looks if look.entry is not None]
+    own, batches = {row.id for row in rows}, {row.batch for row in rows}
+    peers: list[Synopsis] = []
+    earlier: list[Synopsis] = []
+    references = {}
+    with database.read() as connection:
+        for task, robot in dict.fromkeys((row.task, row.robot) for row in rows):
+            references[task, robot] = find_reference(connection, task, robot)
+            for peer in find_peers(connection, task, robot, besides=own):
+                index = len(looks) + len(peers)
+                peers.append(unpack_synopsis(peer.content, peer.metadata, index=index))
+                if peer.batch is None or peer.batch not in batches:
+                    earlier.append(peers[-1])
+    return Company(tuple(peers), tuple(earlier), references)
+
+
+def judge_together(
+    opener: Opener,
     looks: Sequence[Inspected],
     protocol: Protocol | None,
     terms: IngestOptions,
+    company: Company,
     on_episode: Callable[[Path], None],
 ) -> list[JudgedFile]:
-    paths = [look.path for look in looks]
+    """Judge the episodes of a dataset, which were looked at one by one in its order."""
 
     def tell(report: EpisodeReport) -> None:
-        on_episode(paths[report.index])
+        on_episode(looks[report.index].path)
 
     report = inspect(
-        partial(open_dataset, paths),
+        opener,
         InspectionOptions(terms.policy, protocol=protocol, pictures=terms.pictures),
         on=terms.on,
         jobs=terms.jobs,
+        beside=company.peers,
+        earlier=company.earlier,
         on_episode=tell,
     )
-    measured = [
-        replace(look.measured, index=number)
-        for number, look in enumerate(looks)
-        if look.measured is not None
-    ]
-    scores = {score.index: score for score in score_batch(measured)}
+    names = {number: look.path.name for number, look in enumerate(looks)}
+    names |= {peer.index: f"{peer.id[:8]} of the catalogue" for peer in company.peers}
+    profiles: dict[str, Mapping[str, Profile]] = {}
     candidates = []
-    for number, (look, about) in enumerate(zip(looks, report.episodes, strict=True)):
+    for look, about in zip(looks, report.episodes, strict=True):
         assert look.entry is not None
-        entry = judged(look.entry, about, scores.get(number), terms.policy)
-        candidates.append(JudgedFile(look.path, entry, about.verdict, reason_for(about)))
+        row, measured, profile = look.entry.row, look.measured, None
+        reference = company.references[row.task, row.robot]
+        if reference is not None and reference.name not in profiles:
+            profiles[reference.name] = {
+                name: unpack_profile(data) for name, data in reference.profiles.items()
+            }
+        against = None if reference is None else profiles[reference.name]
+        score = None if measured is None else score_against(measured, against)
+        if measured is not None and measured.profile is not None:
+            profile = pack_profile(measured.profile)
+        named = None if reference is None else reference.name
+        entry = judged(look.entry, about, score, terms.policy, reference=named, names=names)
+        candidates.append(
+            JudgedFile(look.path, replace(entry, profile=profile), about.verdict,
+                       reason_for(about, names))
+        )  # fmt: skip
     return candidates

@@ -18,6 +18,7 @@ from .figures import MetadataField as MetadataField
 from .figures import ScoreSample as ScoreSample
 from .figures import count_documents as count_documents
 from .figures import count_findings as count_findings
+from .figures import count_not_assessed as count_not_assessed
 from .figures import count_of as count_of
 from .figures import documents_behind as documents_behind
 from .figures import episode_meets as episode_meets

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from sqlalchemy import Connection, select
 
 from corporeal.catalog.query.dialect import begins
-from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SIGNS, Field, find_field
+from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SEVERAL, SIGNS, Field, find_field
 from corporeal.catalog.query.lexer import RESERVED, QueryError, QueryToken, split_words
 from corporeal.catalog.query.tree import unparse_value
-from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
+from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, NOT_ASSESSED, RELEASE, SCORE, STREAM
 from corporeal.quality.check import SEVERITIES
 
 MOST = 24
@@ -110,7 +110,9 @@ def _begin(connection: Connection, typed: str) -> Iterator[CompletionItem]:
             for part in _part_names(connection, group)
         )
         return
-    yield from (CompletionItem(name, "field", _KINDS[kind]) for name, kind in PLAIN.items())
+    yield from (
+        CompletionItem(name, "field", _KINDS[kind]) for name, kind in (PLAIN | SEVERAL).items()
+    )
     yield CompletionItem("has finding", "keyword", "a check found something")
     yield CompletionItem("has stream", "keyword", "a stream is there")
     yield CompletionItem("in release", "keyword", "part of a release")
@@ -175,7 +177,9 @@ def _values(connection: Connection, field: Field, typed: str) -> Iterator[Comple
     elif field.name in CHOICES:
         yield from (CompletionItem(text, "value") for text in CHOICES[field.name])
     elif field.kind in ("text", "reference") and field.part is None:
-        found = _distinct(connection, EPISODE.c[field.column], typed)
+        several = field.name in SEVERAL
+        column = NOT_ASSESSED.c.check if several else EPISODE.c[field.column]
+        found = _distinct(connection, column, typed)
         yield from (CompletionItem(unparse_value(value), "value") for value in found)
 
 

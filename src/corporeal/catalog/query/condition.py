@@ -9,6 +9,7 @@ from typing import Any, assert_never
 
 from sqlalchemy import (
     BigInteger,
+    Column,
     ColumnElement,
     Float,
     Integer,
@@ -47,7 +48,16 @@ from corporeal.catalog.query.tree import (
     iso,
     map_clauses,
 )
-from corporeal.catalog.tables import DOCUMENT, EPISODE, FINDING, GOVERNS, MEMBER, SCORE, STREAM
+from corporeal.catalog.tables import (
+    DOCUMENT,
+    EPISODE,
+    FINDING,
+    GOVERNS,
+    MEMBER,
+    NOT_ASSESSED,
+    SCORE,
+    STREAM,
+)
 
 Truth = ColumnElement[bool]
 Test = Callable[[Field, ColumnElement[Any]], Truth]
@@ -59,6 +69,7 @@ _PARTS = {
     "rate": (STREAM, "path", "rate_hz"),
     "samples": (STREAM, "path", "samples"),
 }
+_SEVERAL: dict[str, Column[Any]] = {"not_assessed": NOT_ASSESSED.c.check}
 _JSON_NULL = "null"
 
 
@@ -136,6 +147,9 @@ class _Writer:
             behind = select(DOCUMENT.c.hash).where(DOCUMENT.c.kind == field.part)
             within = GOVERNS.c.document.in_(behind.where(test(field, reference)))
             return self._beside(GOVERNS, within, kind=field.part)
+        if field.name in _SEVERAL:
+            column = _SEVERAL[field.name]
+            return self._beside(column.table, test(field, column))
         if field.part is not None and field.group in _PARTS:
             table, part, value = _PARTS[field.group]
             return self._beside(table, test(field, table.c[value]), **{part: field.part})

@@ -29,7 +29,16 @@ from corporeal.catalog.query.dialect import json_kind, json_number, json_text, w
 from corporeal.catalog.query.fields import PLAIN, field_named
 from corporeal.catalog.query.search import episodes_sql
 from corporeal.catalog.query.tree import DAY_NS, Comparison, Condition
-from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
+from corporeal.catalog.tables import (
+    DOCUMENT,
+    EPISODE,
+    EVENT,
+    FINDING,
+    GOVERNS,
+    NOT_ASSESSED,
+    SCORE,
+    STREAM,
+)
 from corporeal.errors import UnknownNameError
 
 PRESENT: Condition = Comparison("state", "!=", "erased")
@@ -172,6 +181,16 @@ def count_findings(
     if severities:
         query = query.where(FINDING.c.severity.in_(severities))
     return [(*keys, int(count)) for *keys, count in connection.execute(query.group_by(*columns))]
+
+
+def count_not_assessed(connection: Connection, where: EpisodeFilter) -> list[tuple[str, int]]:
+    """Checks that could not run, and in how many episodes, the most first."""
+    count = func.count()
+    query = select(NOT_ASSESSED.c.check, count).group_by(NOT_ASSESSED.c.check)
+    if where is not None:
+        query = query.where(NOT_ASSESSED.c.episode.in_(_ids(connection, where)))
+    ordered = query.order_by(count.desc(), NOT_ASSESSED.c.check)
+    return [(check, int(number)) for check, number in connection.execute(ordered)]
 
 
 @dataclass(frozen=True)

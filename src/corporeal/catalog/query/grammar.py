@@ -7,7 +7,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import cast, get_args
 
-from corporeal.catalog.query.fields import CHOICES, SIGNS, Field, expected_fields, find_field
+from corporeal.catalog.query.fields import (
+    CHOICES,
+    SEVERAL,
+    SIGNS,
+    Field,
+    expected_fields,
+    find_field,
+)
 from corporeal.catalog.query.lexer import (
     NUMBER,
     RESERVED,
@@ -250,7 +257,8 @@ class _Parser:
         if value is None:
             raise self._wrong(expected_value(field))
         self.place += 1
-        return value
+        is_check = field.name in SEVERAL and isinstance(value, str)
+        return present_name(str(value)) if is_check else value
 
     def _one_of(self, field: Field) -> OneOf:
         if not self._skip("("):

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Connection,
     Float,
     Integer,
+    LargeBinary,
     Table,
     select,
 )
@@ -109,6 +110,7 @@ def _arrow_type(column: Column[Any]) -> Any:
         (BigInteger, pyarrow.int64()),
         (Integer, pyarrow.int64()),
         (Float, pyarrow.float64()),
+        (LargeBinary, pyarrow.binary()),
     )
     # JSON and dates stay text, as the tables have them.
     return next((made for kind, made in kinds if isinstance(column.type, kind)), pyarrow.string())

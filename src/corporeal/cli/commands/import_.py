@@ -24,8 +24,6 @@ from corporeal.cli.sources import opener_of, with_recipe
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.editing import RobotMapping, require_robot
 
-NO_ROBOT = "none"
-
 
 def import_(
     paths: Annotated[list[Path], argument("Datasets, bags, motions.")],
@@ -46,8 +44,7 @@ def import_(
     Example: [bold]corporeal import lerobot_dataset --robot g1 --out recordings[/bold]
     """
     with ExitStack() as stack:
-        named = None if robot == NO_ROBOT else robot
-        opener = with_recipe(opener_of(paths, named, stack, rate_hz=source_rate), recipe)
+        opener = with_recipe(opener_of(paths, robot, stack, rate_hz=source_rate), recipe)
         mapping = require_robot(opener(), robot_given=robot is not None)
         if not as_json:
             _show(mapping)

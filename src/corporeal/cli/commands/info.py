@@ -1,36 +1,98 @@
-"""`corporeal info`: what is in an episode."""
+"""`corporeal info`: what is in an episode or a bag."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.cli.command import Command, argument
+from corporeal.capture.driver import Rig
+from corporeal.catalog.episodes import (
+    assessments_of,
+    find_by_prefix,
+    findings_of,
+    not_assessed_of,
+    unknown_episode,
+)
+from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, emphasise, make_table, print_result
+from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 from corporeal.episode import Episode
 from corporeal.episode.overview import EpisodeSummary, StreamSummary, summarise
-from corporeal.words import byte_size
+from corporeal.episode.recording import SOURCE_LEDGER, Ledger, SourceItem
+from corporeal.errors import CorporealError
+from corporeal.interface import describe_bag
+from corporeal.words import byte_size, counted, listed, some_of
 
+_BAG_FACTS = ("static_transforms", "camera_info", "robot_description", "instruction")
+_MOST_PROBLEMS = 12
+_ID = re.compile(r"[0-9a-fA-F]{4,}[0-9a-fA-F-]*")
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def info(
-    episode: Annotated[Path, argument("An episode file (.h5).")],
+    episode: Annotated[str, argument("An episode file (.h5), a bag, or an id of the workspace.")],
+    robot: Annotated[str | None, option("The robot of a bag: a ready name, or its file.")] = None,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is in an episode: streams, rates, gaps, sizes, robot, documents.
 
+    Of a bag: every topic, its messages, the streams that they become, and what is wrong with it.
+    Of an id of a workspace, or its beginning: what was found, what could not be assessed, and every
+    judgement of it.
+
     Example: [bold]corporeal info demo.h5[/bold]
     """
-    with Episode.open(episode) as opened:
+    path = Path(episode)
+    if not path.exists() and _ID.fullmatch(episode):
+        _show_judgement(episode.lower(), root, as_json=as_json)
+        return
+    rig = describe_bag(path, robot=robot) if path.exists() else None
+    if rig is not None:
+        print_result(as_json, _bag_values(path, rig), _show_bag(path, rig))
+        return
+    with Episode.open(path) as opened:
         summary = summarise(opened)
     print_result(as_json, summary, show(summary))
+
+
+def _show_judgement(begin: str, root: Path | None, *, as_json: bool) -> None:
+    """What the catalogue holds of the episode whose id begins so."""
+    with read_catalog(root, "read") as connection:
+        rows = find_by_prefix(connection, begin, most=2)
+        if not rows:
+            raise unknown_episode(begin)
+        if len(rows) > 1:
+            raise CorporealError(
+                f"episode {begin}, got the beginning of several ids; expected more of it."
+            )
+        row = rows[0]
+        findings = findings_of(connection, row.id)
+        missing = not_assessed_of(connection, [row.id]).get(row.id, [])
+        judgements = assessments_of(connection, row.id)
+    values = {"episode": row, "findings": findings, "not_assessed": missing,
+              "assessments": judgements}  # fmt: skip
+    found = make_table("check", "severity", "what was found")
+    for finding in findings:
+        found.add_row(finding.check, finding.severity, finding.message)
+    blind = make_table("could not run", "why")
+    for each in missing:
+        blind.add_row(each.check, each.reason)
+    history = make_table("judged", "by", "verdict", "score", "policy", "why")
+    for each in judgements:
+        score = "" if each.score is None else f"{each.score:.2f}"
+        history.add_row(each.at[:19], each.who, each.verdict, score, each.policy, each.reason or "")
+    head = f"{row.file}  {row.id}: {row.state}, verdict {row.verdict or 'none'}"
+    parts = [table for table in (found, blind, history) if table.row_count]
+    print_result(as_json, values, head, *parts)
 
 
 def show(summary: EpisodeSummary) -> Group:
@@ -139,6 +201,63 @@ def _sparkline(activity: tuple[float | None, ...]) -> str:
         " " if value is None else _BARS[min(int(value * len(_BARS)), len(_BARS) - 1)]
         for value in activity
     )
+
+
+def _bag_values(path: Path, rig: Rig) -> dict[str, Any]:
+    """What is known of a bag, as JSON has it."""
+    facts = {name: value for name, value in rig.metadata.items() if name != SOURCE_LEDGER}
+    return {
+        "path": str(path),
+        "robot": rig.embodiment.name if rig.embodiment is not None else None,
+        "topics": rig.metadata[SOURCE_LEDGER],
+        "streams": {
+            stream.path: {"kind": stream.kind, "shape": stream.shape, "unit": stream.unit,
+                          "rate_hz": stream.rate_hz, "frame": stream.frame}
+            for stream in rig.schema.streams
+        },
+        "metadata": facts,
+        "problems": list(rig.problems),
+    }  # fmt: skip
+
+
+def _show_bag(path: Path, rig: Rig) -> Group:
+    """A bag as people read it: a row for every topic, a line for every problem."""
+    items = Ledger.from_json(rig.metadata[SOURCE_LEDGER]).items
+    start_ns, end_ns = rig.metadata["bag_start_ns"], rig.metadata["bag_end_ns"]
+    when = datetime.fromtimestamp(start_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim")
+    grid.add_column()
+    count = sum(item.samples or 0 for item in items)
+    grid.add_row("bag", f"{counted(len(items), 'topic')}, {counted(count, 'message')}")
+    grid.add_row("written", f"{when}, {(end_ns - start_ns) / 1e9:.2f} s")
+    grid.add_row("robot", rig.embodiment.name if rig.embodiment is not None else "not given")
+    facts = [name for name in _BAG_FACTS if rig.metadata.get(name)]
+    grid.add_row("states", listed(facts) if facts else "no calibration, frames or instruction")
+    head = Panel(grid, title=emphasise(path.name), title_align="left", border_style="cyan")
+    lines = [Text(f"! {text}", style="yellow") for text in rig.problems[:_MOST_PROBLEMS]]
+    if len(rig.problems) > _MOST_PROBLEMS:
+        lines.append(Text(f"and {len(rig.problems) - _MOST_PROBLEMS} more: --json", style="dim"))
+    return Group(head, _topics(items, rig), *lines)
+
+
+def _topics(items: Sequence[SourceItem], rig: Rig) -> Table:
+    rates = {stream.path: stream.rate_hz for stream in rig.schema.streams}
+    types = rig.metadata["topic_types"]
+    table = make_table("topic", "type", "messages", "rate", "becomes", right=("messages", "rate"))
+    for item in items:
+        known = [rate for path in item.taken_as if (rate := rates.get(path)) is not None]
+        becomes = Text(some_of(item.taken_as, most=4)) if item.taken_as else Text("")
+        if item.reason is not None:
+            becomes.append(f"{' ' * bool(item.taken_as)}({item.reason})", style="yellow")
+        table.add_row(
+            item.name,
+            Text(types.get(item.name, "").replace("/msg/", "/"), style="dim"),
+            f"{item.samples or 0:,}",
+            f"{max(known):g} Hz" if known else Text("events", style="dim"),
+            becomes,
+        )
+    return table
 
 
 COMMAND = Command(info)

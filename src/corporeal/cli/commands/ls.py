@@ -8,7 +8,7 @@ from typing import Annotated
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.catalog.episodes import EpisodeRow
+from corporeal.catalog.episodes import EpisodeRow, NotAssessedRow, not_assessed_of
 from corporeal.catalog.query import count_episodes, episode_page
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import COLOURS, AsJson, make_table, print_result
@@ -36,17 +36,26 @@ def ls(
     with read_catalog(root, "read") as connection:
         found = episode_page(connection, query, order=order, limit=limit, after=after)
         total = count_episodes(connection, query)
-    values = {"total": total, "after": found.after, "episodes": found.rows}
+        missing = not_assessed_of(connection, [row.id for row in found.rows])
+    episodes = [vars(row) | {"not_assessed": _reasons(missing.get(row.id, []))}
+                for row in found.rows]  # fmt: skip
+    values = {"total": total, "after": found.after, "episodes": episodes}
     more = [f"more: --after {found.after}"] if found.after is not None else []
     counted = f"{len(found.rows)} of {total} episodes"
-    print_result(as_json, values, _table(found.rows), counted, *more)
+    print_result(as_json, values, _table(found.rows, missing), counted, *more)
 
 
-def _table(rows: tuple[EpisodeRow, ...]) -> Table:
+def _reasons(rows: list[NotAssessedRow]) -> list[dict[str, str]]:
+    return [{"check": row.check, "reason": row.reason} for row in rows]
+
+
+def _table(rows: tuple[EpisodeRow, ...], missing: dict[str, list[NotAssessedRow]]) -> Table:
     titles = [name.removesuffix("_s") for name in COLUMNS]
-    table = make_table(*titles, right=("score", "duration"))
+    table = make_table(*titles, "not assessed", right=("score", "duration", "not assessed"))
     for row in rows:
-        table.add_row(*(_cell(name, row) for name in COLUMNS))
+        count = len(missing.get(row.id, [])) if row.verdict is not None else None
+        cells = (_cell(name, row) for name in COLUMNS)
+        table.add_row(*cells, Text("-", style="dim") if count is None else str(count))
     return table
 
 

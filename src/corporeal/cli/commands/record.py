@@ -17,14 +17,18 @@ from rich.text import Text
 from corporeal import __version__
 from corporeal.capture.broadcast import Broadcast, open_broadcast
 from corporeal.capture.driver import RecordingSource, drivers, parse_options
-from corporeal.capture.health import Health, StreamHealth
-from corporeal.capture.recorder import Recorder, RecorderSettings, write_health
+from corporeal.capture.health import Health, StreamHealth, write_health
+from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.rig import TeamDocuments, join_sources, open_rig, open_team_documents
 from corporeal.capture.trigger import Button, Trigger, motion_trigger
 from corporeal.cli.command import Command, option, read_pairs
-from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, stderr
+from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
+from corporeal.cli.output import COLOURS, AsJson, console, emphasise, make_table, print_json, stderr
+from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode.facts import CORRECTION
 from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.protocol.card import operator_card
+from corporeal.quality.policy import open_policy
 
 _TRIGGERS = {"button": "key", "motion": "motion", "automatic": "auto"}
 _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
@@ -60,12 +64,19 @@ def record(
     health_port: Annotated[
         int | None, option("Port to publish health on; else one of 8790 to 8799.", min=0, max=65535)
     ] = None,
+    check: Annotated[bool, option("Judge every episode as soon as it is written.")] = True,
+    policy: Annotated[Path | None, option("A policy document of your own to judge by.")] = None,
+    root: Annotated[
+        Path | None, option("Take every episode into this workspace.", "--workspace", "-w")
+    ] = None,
     list_drivers: Annotated[bool, option("List the sources.", "--list-drivers")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Record episodes from one source, or from several together; Ctrl-C ends it in order.
 
     What arrives is on disk within 0.2 s. After a crash or a power cut: corporeal recover.
+    Every episode is judged by another process as soon as it is written, while the next one is
+    recorded; a verdict does not change the exit code.
 
     Example: [bold]corporeal record --driver sim --task pick_place --episodes 5 --out demos[/bold]
     """
@@ -92,8 +103,11 @@ def record(
               (("task", task), ("operator", operator), ("station", station), ("mode", mode))
               if value}  # fmt: skip
     settings = RecorderSettings(out, metadata=facts, episodes=episodes)
+    judge: EpisodeJudge | None = None
     with ExitStack() as stack:
         view = _View(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
+        if check:
+            judge = _open_judge(stack, view, policy, root, session)
         cues = _trigger(trigger, sources, team)
         recorder = Recorder(
             sources,
@@ -102,14 +116,39 @@ def record(
             trigger=cues,
             on_health=view.show,
             on_picture=view.show_picture,
+            on_episode=None if judge is None else judge.judge,
         )
+        _show_card(recorder, quiet=as_json)
         if isinstance(cues, Button):
             threading.Thread(target=_watch_keys, args=(cues, recorder), daemon=True).start()
             stderr().print("press Enter to start, and again to end, an episode; "
                            "i and Enter where a person corrects the policy, and again")  # fmt: skip
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
-    _report(recorder, paths, as_json)
+    _report(recorder, paths, judge.verdicts if judge is not None else [], as_json)
+
+
+def _show_card(recorder: Recorder, *, quiet: bool) -> None:
+    """What the protocol tells the operator, before the first episode."""
+    if recorder.team.protocol is None or quiet:
+        return
+    interface = recorder.settings.metadata.get("interface")
+    for line in operator_card(recorder.team.protocol, interface=interface):
+        stderr().print(line, style="dim", soft_wrap=True)
+
+
+def _open_judge(
+    stack: ExitStack, view: _View, policy: Path | None, root: Path | None, session: str
+) -> EpisodeJudge:
+    """A judge that says every verdict at once; what is wrong with its terms is said before."""
+    open_policy(policy)
+    if root is not None:
+        with enter_workspace(root, "ingest"):
+            pass
+    terms = JudgingTerms(policy, workspace=root, batch=None if root is None else session)
+    judge = EpisodeJudge(terms, view.show_verdict)
+    stack.callback(judge.close)
+    return judge
 
 
 def _sources(
@@ -148,7 +187,10 @@ class _View:
 
     def __init__(self, stack: ExitStack, out: Path, port: int | None, *, quiet: bool) -> None:
         self._file = out / "health.json"
-        self._live = None if quiet else stack.enter_context(Live(console=stderr(), transient=True))
+        self._messages = stderr()
+        self._live = None
+        if not quiet:
+            self._live = stack.enter_context(Live(console=self._messages, transient=True))
 
         # Unless told where, it publishes where Studio looks, or not at all.
         self._broadcast = open_broadcast() if port is None else Broadcast(port)
@@ -162,6 +204,10 @@ class _View:
             self._broadcast.publish(health)
         if self._live is not None:
             self._live.update(_page(health))
+
+    def show_verdict(self, verdict: EpisodeVerdict) -> None:
+        """A line that stays above the table of streams."""
+        self._messages.print(verdict.line(), soft_wrap=True)
 
     def show_picture(self, stream: str, picture: Any) -> None:
         """What a camera sees, for whoever looks."""
@@ -181,7 +227,9 @@ def _page(health: Health) -> Group:
         f"  {health.episode}  {health.episodes} episodes done  ",
         (f"{disk}, {health.elapsed_s:.0f} s", "dim"),
     )
-    return Group(head, table, *(Text(f"! {alarm}", style="bold red") for alarm in health.alarms))
+    asks = (Text(f"> {line}", style="cyan") for line in health.asks)
+    alarms = (Text(f"! {alarm}", style="bold red") for alarm in health.alarms)
+    return Group(head, table, *asks, *alarms)
 
 
 def _row(stream: StreamHealth) -> tuple[str | Text, ...]:
@@ -198,7 +246,9 @@ def _row(stream: StreamHealth) -> tuple[str | Text, ...]:
     )
 
 
-def _report(recorder: Recorder, paths: list[Path], as_json: bool) -> None:
+def _report(
+    recorder: Recorder, paths: list[Path], verdicts: Sequence[EpisodeVerdict], as_json: bool
+) -> None:
     health = recorder.health()
     late = sum(stream.late for stream in health.streams)
     refused = {s.path: s.reason for s in health.streams if s.refused}
@@ -206,7 +256,7 @@ def _report(recorder: Recorder, paths: list[Path], as_json: bool) -> None:
     quarantined = {str(path): reason for path, reason in recorder.quarantined.items()}
     if as_json:
         print_json({"episodes": [str(path) for path in paths], "quarantined": quarantined,
-                    "missed": late, "refused": refused,
+                    "missed": late, "refused": refused, "verdicts": list(verdicts),
                     "problems": list(recorder.rig.problems)})  # fmt: skip
         return
     page = console()
@@ -219,10 +269,15 @@ def _report(recorder: Recorder, paths: list[Path], as_json: bool) -> None:
                    markup=False)  # fmt: skip
     lost = sum(stream.refused for stream in health.streams) + sum(recorder.unannounced.values())
     page.print(f"{len(paths)} episodes, {late} samples missed, {lost} refused")
+    judged = {verdict.path: verdict for verdict in verdicts}
     for path in paths:
-        page.print(f"  {path}")
+        verdict = judged[path].verdict or "not judged" if path in judged else ""
+        column = (f"{verdict:12}" if judged else "", COLOURS.get(verdict, ""))
+        page.print(Text.assemble("  ", column, str(path)), soft_wrap=True)
     if paths:
-        page.print(f"next: corporeal info {paths[-1]}")
+        troubled = [each.path for each in verdicts if each.findings]
+        page.print(f"next: corporeal check {troubled[-1]}" if troubled
+                   else f"next: corporeal info {paths[-1]}")  # fmt: skip
     else:
         page.print("nothing started a demonstration; another trigger may: --trigger key or motion")
 

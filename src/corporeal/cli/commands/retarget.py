@@ -42,6 +42,7 @@ from corporeal.retargeting.reader import ClipHints, readers
 from corporeal.retargeting.settings import POLICIES, RetargetSettings
 from corporeal.retargeting.tracking import open_policy
 from corporeal.runner import run, runner_of
+from corporeal.words import counted
 
 _hint = partial(option, rich_help_panel="What the file does not say")
 _beside = partial(option, rich_help_panel="Beside the episode")
@@ -184,12 +185,23 @@ def _plan(clips: list[Path], robot: Embodiment, choices: RetargetChoices) -> lis
 
 
 def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
-    """The map of a robot as a document, to be looked over and given back with --map."""
-    document = draft_map(robot).model_dump(mode="json", exclude_none=True)
+    """The map of a robot as a document, to be looked over and given back with --map.
+
+    What could not be told stands in it as comments.
+    """
+    draft = draft_map(robot)
+    document = draft.document.model_dump(mode="json", exclude_none=True)
     if as_json:
         print_json(document)
     else:
         typer.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
+        for sentence in draft.missing:
+            typer.echo(f"# missing {sentence}")
+    if draft.missing:
+        count = counted(len(draft.missing), "thing")
+        message = f"the map is a part of one: {count} could not be told"
+        names = ", ".join(sentence.split(":")[0] for sentence in draft.missing)
+        stderr().print(f"{message} ({names})", style="yellow", markup=False, soft_wrap=True)
 
 
 def _check_hints(hints: ClipHints, kind: str | None) -> None:

@@ -1,10 +1,11 @@
-"""Legs, arms, hands and feet of a robot, told from the names of its joints and their tree."""
+"""Legs, arms, hands and feet of a robot: by the names of its joints, else by their tree."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from corporeal.embodiment.description.body_tree import BodyPlan, LimbPair, read_body_plan
 from corporeal.embodiment.description.body_words import (
     ARM,
     DIGIT,
@@ -15,14 +16,14 @@ from corporeal.embodiment.description.body_words import (
     TORSO,
     words_in,
 )
-from corporeal.embodiment.embodiment import Joint
+from corporeal.embodiment.embodiment import Joint, Link
 
 SIDED = ("leg", "arm", "hand", "gripper")
 
 
 @dataclass(frozen=True)
 class RobotAnatomy:
-    """What the names tell: joints by group, end-effector and foot links; empty where unclear."""
+    """Joints by group, end-effector and foot links; empty where unclear."""
 
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     end_effectors: dict[str, str] = field(default_factory=dict)
@@ -35,11 +36,12 @@ class _Place:
     side: str | None
 
 
-def infer_anatomy(joints: Sequence[Joint]) -> RobotAnatomy:
+def infer_anatomy(joints: Sequence[Joint], links: Sequence[Link] = ()) -> RobotAnatomy:
     """Groups in the order of the joints; a limb that forks or has no side gets no end link.
 
-    The end-effector is the link after the last arm joint, the foot the one after the last leg
-    joint: both formats of one robot agree on these, but not on the frames fixed to them.
+    Names count first; joints whose names say nothing are told from the tree, with the shapes of
+    the `links`. The end-effector is the link after the last arm joint, the foot the one after the
+    last leg joint: both formats of one robot agree on these, but not on frames fixed to them.
     """
     tree = _Tree(joints)
     by_joint, by_link = (
@@ -53,12 +55,13 @@ def infer_anatomy(joints: Sequence[Joint]) -> RobotAnatomy:
     places = {
         joint.name: _settled(joint, set(words_of[joint.name]), places, tree) for joint in joints
     }
+    places |= _told_by_tree(read_body_plan(joints, links), places, words_of, tree)
     groups: dict[str, list[str]] = {}
     for joint in joints:
         name = _group_name(places[joint.name])
         if name is not None:
             groups.setdefault(name, []).append(joint.name)
-    ends = {name: tree.end_of(members) for name, members in groups.items()}
+    ends = {name: tree.end_of(_without_toes(members, words_of)) for name, members in groups.items()}
     hands = {
         name.replace("arm", "hand"): link
         for name, link in ends.items()
@@ -102,6 +105,9 @@ class _Tree:
 
     def end_of(self, members: Sequence[str]) -> str | None:
         """The link after the last of these joints, if they lie on one chain."""
+        # Rods without a motor beside a limb are not where it goes on.
+        driven = [name for name in members if self.joints[name].actuated]
+        members = driven or members
         inner = {name for member in members for name in self.ancestors(member)}
         last = [name for name in members if name not in inner]
         if len(last) != 1 or not set(members) <= {last[0], *self.ancestors(last[0])}:
@@ -162,3 +168,44 @@ def _group_name(place: _Place) -> str | None:
     if place.side is not None:
         return f"{place.side}_{place.part}"
     return None if place.part == "leg" else place.part
+
+
+def _told_by_tree(
+    plan: BodyPlan, places: dict[str, _Place], words: dict[str, tuple[str, ...]], tree: _Tree
+) -> dict[str, _Place]:
+    """Places of the joints whose names say nothing, as far as the tree tells them."""
+    told: dict[str, _Place] = {}
+    for pair in plan.pairs:
+        for chain, side in zip((pair.first, pair.second), _sides(pair, places, words), strict=True):
+            parts = [places[name].part for name in chain if places[name].part is not None]
+            if side is None or parts.count(pair.part) < len(parts) / 2:
+                continue
+            told |= {name: _Place(pair.part, side) for name in chain}
+            told |= {
+                name: _Place("gripper" if tree.joints[name].type == "prismatic" else "hand", side)
+                for name in plan.fingers.get(chain[0], ())
+            }
+    for part, names in (("torso", plan.torso), ("neck", plan.neck)):
+        told |= {name: _Place(part, None) for name in names}
+    return {name: place for name, place in told.items() if places[name].part is None}
+
+
+def _sides(
+    pair: LimbPair, places: dict[str, _Place], words: dict[str, tuple[str, ...]]
+) -> tuple[str | None, str | None]:
+    """The sides of two limbs: as their names say, else as the tree does."""
+    spoken = []
+    for chain in (pair.first, pair.second):
+        sides = [places[name].side for name in chain]
+        sides += [word for name in chain for word in words[name] if word in ("left", "right")]
+        spoken.append(max(("left", "right"), key=sides.count) if any(sides) else None)
+    if set(spoken) == {"left", "right"}:
+        return spoken[0], spoken[1]
+    return ("left", "right") if pair.sided else (None, None)
+
+
+def _without_toes(members: Sequence[str], words: dict[str, tuple[str, ...]]) -> Sequence[str]:
+    """A leg up to its foot: toes that bend come after the sole."""
+    if not any({"ankle", "foot"} & set(words[name]) for name in members):
+        return members
+    return [name for name in members if not {"toe", "toes"} & set(words[name])]

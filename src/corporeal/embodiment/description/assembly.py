@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +28,12 @@ from corporeal.embodiment.embodiment import (
 )
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_rpy, rpy_from_matrix
+
+# A base that floats by joints of its own has so many, and links on the way that weigh nothing.
+DUMMIES, MASSLESS_KG = 6, 0.05
+BALL_AS_HINGES = "The ball joint {} is read as three hinges about x, y and z."
+PINNED = "The file holds the base by the world; having two legs, it is taken to float."
+FLOATS_BY_JOINTS = "Six joints that only let the base float are left out: it floats."
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,44 @@ def assemble(pieces: Sequence[LinkPiece], *, joint_order: Sequence[str]) -> Robo
     return RobotAssembly(links, ordered, _distinct(frames, set(names)), link_of)
 
 
+def ball_hinges(name: str, *, actuated: bool = True) -> tuple[JointDescription, ...]:
+    """A ball joint as three hinges about x, y and z, one after the other."""
+    axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+    return tuple(
+        JointDescription(f"{name}_{letter}", "revolute", axis, actuated=actuated)
+        for letter, axis in axes.items()
+    )
+
+
+def without_dummy_base(pieces: Sequence[LinkPiece]) -> list[LinkPiece] | None:
+    """The pieces without the six joints that only let the base float; None if there are none.
+
+    They are three slides and three hinges in a row on the root, each along another axis, and
+    move nothing that weighs; the link after them is the base.
+    """
+    below: dict[str | None, list[LinkPiece]] = {}
+    for piece in pieces:
+        below.setdefault(piece.parent, []).append(piece)
+    base, axes = pieces[0], {"prismatic": list[Array](), "revolute": list[Array]()}
+    rotation = np.eye(3)
+    while sum(map(len, axes.values())) < DUMMIES:
+        under = below.get(base.name, [])
+        if len(under) != 1 or (base.inertia is not None and base.inertia.mass > MASSLESS_KG):
+            return None
+        base = under[0]
+        rotation = rotation @ base.parent_from_piece[:3, :3]
+        if base.motion is not None:
+            if base.motion.mimic is not None:
+                return None
+            axes[base.motion.type].append(rotation @ np.array(base.motion.axis))
+    for directions in axes.values():
+        if len(directions) != 3 or abs(np.linalg.det(np.array(directions))) < 0.9:
+            return None
+    kept = pieces[next(n for n, piece in enumerate(pieces) if piece is base) :]
+    first = replace(base, parent=None, parent_from_piece=np.eye(4), motion=None)
+    return [first if piece is base else piece for piece in kept]
+
+
 def embody(
     assembly: RobotAssembly,
     path: Path,
@@ -115,6 +159,7 @@ def embody(
     *,
     name: str,
     floating: bool | None,
+    pinned: bool = False,
     notes: Sequence[str] = (),
     missing_meshes: Sequence[str] = (),
     touching: Sequence[tuple[str, str]] = (),
@@ -122,19 +167,24 @@ def embody(
     """The document of an assembly read from `raw`, the content of `path`.
 
     A file that does not say whether its base floats (None) gets a floating base when the names
-    of its joints show two legs: a humanoid walks, an arm is bolted down.
+    or the tree of its joints show two legs: a humanoid walks, an arm is bolted down; `pinned`
+    says that the file holds it by the world.
     """
-    _check_mimics(assembly.joints, path)
-    anatomy = infer_anatomy(assembly.joints)
+    joints, strays = _mend_mimics(assembly.joints)
+    _check_mimics(joints, path)
+    anatomy = infer_anatomy(joints, assembly.links)
+    floats = len(anatomy.feet) == 2 if floating is None else floating
+    if pinned and floats:
+        strays.append(PINNED)
     return Embodiment(
         document=Embodiment.kind,
         name=document_name(name or path.stem),
         version="1.0.0",
-        description=" ".join(notes) or None,
+        description=" ".join((*notes, *strays)) or None,
         base=assembly.links[0].name,
-        floating=len(anatomy.feet) == 2 if floating is None else floating,
+        floating=floats,
         links=assembly.links,
-        joints=assembly.joints,
+        joints=joints,
         frames=assembly.frames,
         groups=anatomy.groups,
         end_effectors=anatomy.end_effectors,
@@ -220,6 +270,30 @@ def _distinct(frames: Sequence[Frame], taken: set[str]) -> tuple[Frame, ...]:
         taken.add(name)
         kept.append(frame if name == frame.name else frame.model_copy(update={"name": name}))
     return tuple(kept)
+
+
+def _mend_mimics(joints: Sequence[Joint]) -> tuple[tuple[Joint, ...], list[str]]:
+    """The joints with leaders that are there, and notes on those that were meant.
+
+    `left_index_q2` that follows `index_q1` follows the one of its own hand, `left_index_q1`.
+    """
+    names = {joint.name for joint in joints}
+    mended, notes = list[Joint](), list[str]()
+    for joint in joints:
+        mimic = joint.mimic
+        if mimic is None or mimic.joint in names or not mimic.joint:
+            mended.append(joint)
+            continue
+        meant = [
+            name
+            for name in names - {joint.name}
+            if name.endswith(mimic.joint) and joint.name.startswith(name.removesuffix(mimic.joint))
+        ]
+        if len(meant) == 1:
+            mimic = mimic.model_copy(update={"joint": meant[0]})
+            notes.append(f"{joint.name} follows {meant[0]}; the file leaves out its side.")
+        mended.append(joint.model_copy(update={"mimic": mimic}))
+    return tuple(mended), notes
 
 
 def _check_mimics(joints: Sequence[Joint], path: Path) -> None:

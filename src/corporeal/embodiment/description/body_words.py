@@ -6,12 +6,15 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-LEG = frozenset(["leg", "hip", "thigh", "knee", "shin", "shank", "calf", "ankle", "foot", "toe"])
-ARM = frozenset(["arm", "shoulder", "upperarm", "elbow", "forearm", "lowerarm", "wrist"])
+_HIP_TO_KNEE = ("leg", "hip", "thigh", "femur", "knee")
+LEG = frozenset([*_HIP_TO_KNEE, "shin", "shank", "calf", "tibia", "ankle", "foot", "toe", "toes"])
+ARM = frozenset(
+    ["arm", "clavicle", "shoulder", "upperarm", "humerus", "elbow", "forearm", "lowerarm", "wrist"]
+)
 DIGIT = frozenset(["thumb", "index", "middle", "ring", "pinky", "little"])
 HAND = DIGIT | {"hand", "finger", "fingers", "palm"}
 GRIPPER = frozenset(["gripper", "jaw"])
-TORSO = frozenset(["waist", "torso", "spine", "chest", "abdomen", "trunk", "back"])
+TORSO = frozenset(["waist", "torso", "spine", "chest", "thorax", "abdomen", "trunk", "back"])
 NECK = frozenset(["neck", "head"])
 PARTS = LEG | ARM | HAND | GRIPPER | TORSO | NECK
 AXES = {"r": "roll", "p": "pitch", "y": "yaw"}
@@ -29,7 +32,9 @@ _LETTERED = {
     "uw": "wrist", "mw": "wrist", "lw": "wrist", "bk": "back", "nk": "neck",
 }  # fmt: skip
 _AXIS_LETTERS = {"x": "roll", "y": "pitch", "z": "yaw"}
-_GLUED = sorted(PARTS | {"left", "right", "roll", "pitch", "yaw", "joint", "link"}, key=len)[::-1]
+_GLUED = sorted(
+    PARTS | {"left", "right", "roll", "pitch", "yaw", "joint", "link", "rx", "ry", "rz"}, key=len
+)[::-1]
 _TOKEN = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*|\d+")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.embodiment.description.assembly import (
+    FLOATS_BY_JOINTS,
     JointDescription,
     LinkPiece,
     as_model_errors,
@@ -18,6 +19,7 @@ from corporeal.embodiment.description.assembly import (
     embody,
     pose,
     rpy_of,
+    without_dummy_base,
     xyz_of,
 )
 from corporeal.embodiment.description.inertia import inertia_of, moved
@@ -43,9 +45,13 @@ def read_mjcf(path: Path | str) -> Embodiment:
         roots, floating = _find_roots(model, path)
         names = _Names(model)
         motions, notes = read_motions(model, names.joints)
-        pieces = list(_pieces(compiled, roots, names, motions, path))
+        pieces = list(_pieces(compiled, roots, names, motions))
+        freed = without_dummy_base(pieces)
+        if freed is not None:
+            pieces, floating = freed, True
+            notes.append(FLOATS_BY_JOINTS)
         kept = {piece.motion.name for piece in pieces if piece.motion is not None}
-        order = [motion.name for motion in motions if motion is not None and motion.name in kept]
+        order = [motion.name for slot in motions for motion in slot if motion.name in kept]
         assembly = assemble(pieces, joint_order=order)
         touching = [
             (assembly.link_of.get(names.bodies[a]), assembly.link_of.get(names.bodies[b]))
@@ -110,8 +116,7 @@ def _pieces(
     compiled: Compiled,
     roots: list[int],
     names: _Names,
-    motions: list[JointDescription | None],
-    path: Path,
+    motions: list[tuple[JointDescription, ...]],
 ) -> Iterator[LinkPiece]:
     """Parents before children; the world is the base of what hangs on it by joints of its own."""
     model = compiled.model
@@ -129,16 +134,16 @@ def _pieces(
             rotation = matrix_from_quaternion(model.body_quat[body])
             above = parent.name
             placed = parent.link_from_body @ pose(model.body_pos[body], rotation)
-        slots = _slots(model, body)
-        _refuse_balls(model, slots, names, path)
-        for joint in slots:
-            if motion is not None:
-                # All joints of a body but the last move a link of their own, without a mass.
-                name = f"{names.bodies[body]}_{motion.name}"
-                yield LinkPiece(name, above, placed, motion)
-                above, placed = name, shift
-            motion = motions[joint]
-            placed, shift = _at_anchor(model, joint, placed)
+        for joint in _slots(model, body):
+            for number, following in enumerate(motions[joint]):
+                if motion is not None:
+                    # All joints of a body but the last move a link of their own, without a mass.
+                    name = f"{names.bodies[body]}_{motion.name}"
+                    yield LinkPiece(name, above, placed, motion)
+                    above, placed = name, np.eye(4) if number else shift
+                motion = following
+                if not number:
+                    placed, shift = _at_anchor(model, joint, placed)
         anchored[body] = _Anchored(names.bodies[body], shift)
         inertia = _inertia(compiled, body, shift)
         shapes = tuple(_shapes(compiled, body, shift))
@@ -152,15 +157,6 @@ def _slots(model: Any, body: int) -> list[int]:
     return [j for j in range(first, first + count) if int(model.jnt_type[j]) != FREE]
 
 
-def _refuse_balls(model: Any, slots: list[int], names: _Names, path: Path) -> None:
-    for joint in slots:
-        if int(model.jnt_type[joint]) == BALL:
-            raise ModelError(
-                f"{path}: joint {names.joints[joint]!r} is a ball joint; expected hinges and "
-                "slides. Write it as three hinges."
-            )
-
-
 def _at_anchor(model: Any, joint: int, parent_from_body: Array) -> tuple[Array, Array]:
     """Pose of a frame at the joint's anchor with the joint at zero, and of the body in it.
 
@@ -169,6 +165,8 @@ def _at_anchor(model: Any, joint: int, parent_from_body: Array) -> tuple[Array, 
     anchor, axis = np.array(model.jnt_pos[joint]), np.array(model.jnt_axis[joint])
     back = -float(model.qpos0[model.jnt_qposadr[joint]])
     undone = np.eye(4)
+    if int(model.jnt_type[joint]) == BALL:
+        return parent_from_body @ pose(anchor), pose(-anchor)
     if int(model.jnt_type[joint]) == SLIDE:
         undone = pose(back * axis)
     elif back:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from corporeal.embodiment.description.assembly import JointDescription
+from corporeal.embodiment.description.assembly import (
+    BALL_AS_HINGES,
+    JointDescription,
+    ball_hinges,
+)
 from corporeal.embodiment.embodiment import Mimic
 
 # MuJoCo's enumerations, which are part of its file format and do not change.
@@ -18,8 +22,12 @@ FIXED_GAIN, NO_BIAS = 0, 0
 
 def read_motions(
     model: Any, names: Sequence[str]
-) -> tuple[list[JointDescription | None], list[str]]:
-    """Motions by joint number, None for free and ball joints; and notes on what gets lost."""
+) -> tuple[list[tuple[JointDescription, ...]], list[str]]:
+    """Motions by joint number, and notes on what gets lost.
+
+    A free joint has none. A ball joint is three hinges, or none where it is passive: a rod that
+    it carries stays as the file draws it.
+    """
     drives = _drives(model)
     actuated = {joint for _, joint in drives} if model.nu else set(range(model.njnt))
     mimics, notes = _mimics(model, names, actuated)
@@ -27,11 +35,27 @@ def read_motions(
     if order != sorted(order):
         listed = ", ".join(names[joint] for joint in order)
         notes.append(f"The file's actuators are in another order than its joints: {listed}.")
-    motions = [
-        _motion(model, joint, names, actuated, mimics.get(joint), drives)
-        for joint in range(model.njnt)
-    ]
+    motions: list[tuple[JointDescription, ...]] = []
+    for joint in range(model.njnt):
+        if int(model.jnt_type[joint]) != BALL:
+            motion = _motion(model, joint, names, actuated, mimics.get(joint), drives)
+            motions.append(() if motion is None else (motion,))
+        elif model.nu and not _moves_any(model, joint, actuated):
+            motions.append(())
+            notes.append(f"The ball joint {names[joint]} is passive: what it carries stays still.")
+        else:
+            motions.append(ball_hinges(names[joint], actuated=joint in actuated))
+            notes.append(BALL_AS_HINGES.format(names[joint]))
     return motions, notes
+
+
+def _moves_any(model: Any, joint: int, actuated: set[int]) -> bool:
+    """Whether a joint, or one farther out, has a motor."""
+    moved = {int(model.jnt_bodyid[joint])}
+    for body in range(model.nbody):
+        if int(model.body_parentid[body]) in moved:
+            moved.add(body)
+    return any(int(model.jnt_bodyid[other]) in moved for other in actuated)
 
 
 def _motion(

@@ -176,6 +176,8 @@ def _is_heavy(geom: Any, compiler: Any) -> bool:
 
 def _strip_decoration(spec: Any) -> None:
     """Pictures, recordings and what may refer to a geom that is gone."""
+    for shown in (*spec.geoms, *spec.sites):
+        shown.material = ""
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for elements in (

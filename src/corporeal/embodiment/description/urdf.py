@@ -10,13 +10,17 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from corporeal.embodiment.description.assembly import (
+    BALL_AS_HINGES,
+    FLOATS_BY_JOINTS,
     JointDescription,
     LinkPiece,
     as_model_errors,
     assemble,
+    ball_hinges,
     embody,
     pose,
     rpy_of,
+    without_dummy_base,
     xyz_of,
 )
 from corporeal.embodiment.description.inertia import inertia_of
@@ -31,16 +35,18 @@ from corporeal.xml_text import (
 )
 
 MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-TYPES = (*MOVING, "fixed", "floating")
+BALLS = ("spherical", "ball")
+TYPES = (*MOVING, *BALLS, "fixed", "floating")
 
 
 def read_urdf(path: Path | str) -> Embodiment:
     """The robot in a URDF file; joints in the order of the file, fixed links lumped.
 
     A limit of zero for effort or velocity is a placeholder of exporters and counts as not
-    stated. The base floats if a floating joint says so; it does not if a link called `world`
-    holds it; otherwise it floats when the robot has two legs. Meshes are never opened:
-    their collision geometry is not used, and those whose file is absent are listed.
+    stated. The base floats if a floating joint or six joints of its own say so, and when the robot
+    has two legs, even if a link called `world` holds it. A spherical joint becomes three hinges.
+    Meshes are never opened: their collision geometry is not used, and those whose file is absent
+    are listed.
     """
     path = Path(path)
     raw = read_bytes(path)
@@ -54,17 +60,22 @@ def read_urdf(path: Path | str) -> Embodiment:
         links = _by_name(root, "link", path)
         joints = [_read_joint(e, path) for e in _by_name(root, "joint", path).values()]
         tree = _Tree(links, joints, path)
-        base, floating, ignored = _find_base(tree)
+        base, floating, pinned = _find_base(tree)
         pieces = list(_pieces(tree, base, path))
-        order = [
-            joint.name for joint in joints if joint.motion is not None and joint.name not in ignored
-        ]
+        freed = without_dummy_base(pieces)
+        if freed is not None:
+            pieces, floating = freed, True
+        notes = [] if freed is None else [FLOATS_BY_JOINTS]
+        kept = {piece.motion.name for piece in pieces if piece.motion is not None}
+        order = [m.name for joint in joints for m in joint.motions if m.name in kept]
         return embody(
             assemble(pieces, joint_order=order),
             path,
             raw,
             name=root.get("name", ""),
             floating=floating,
+            pinned=pinned,
+            notes=[*notes, *_ball_notes(joints)],
             missing_meshes=_missing_meshes(root, path),
         )
 
@@ -76,7 +87,7 @@ class _Joint:
     parent: str
     child: str
     parent_from_child: Array
-    motion: JointDescription | None
+    motions: tuple[JointDescription, ...] = ()
 
 
 class _Tree:
@@ -110,8 +121,8 @@ class _Tree:
         self.root = roots[0]
 
 
-def _find_base(tree: _Tree) -> tuple[str, bool | None, set[str]]:
-    """The base link, whether it floats (None: the file does not say), and joints above it."""
+def _find_base(tree: _Tree) -> tuple[str, bool | None, bool]:
+    """The base link, whether it floats (None: if it has legs), and whether the world holds it."""
     below = tree.below[tree.root]
     heavy = tree.links[tree.root].find("inertial") is not None
     for joint in tree.above.values():
@@ -121,12 +132,13 @@ def _find_base(tree: _Tree) -> tuple[str, bool | None, set[str]]:
                 "massless root link and the one robot on it. Give each robot a file of its own."
             )
     if len(below) == 1 and below[0].type == "floating":
-        return below[0].child, True, {below[0].name}
+        return below[0].child, True, False
     if tree.root == "world":
         if len(below) == 1 and below[0].type == "fixed":
-            return below[0].child, False, {below[0].name}
-        return tree.root, False, set()
-    return tree.root, None, set()
+            # Files are pinned to the world for a simulator: legs are made to walk all the same.
+            return below[0].child, None, True
+        return tree.root, False, False
+    return tree.root, None, False
 
 
 def _pieces(tree: _Tree, base: str, path: Path) -> Iterator[LinkPiece]:
@@ -137,11 +149,18 @@ def _pieces(tree: _Tree, base: str, path: Path) -> Iterator[LinkPiece]:
         reached += 1
         link = tree.links[name]
         joint = tree.above.get(name) if name != base else None
+        above = None if joint is None else joint.parent
+        placed = np.eye(4) if joint is None else joint.parent_from_child
+        motions = () if joint is None else joint.motions
+        for motion in motions[:-1]:
+            # All hinges of a ball joint but the last move a link of their own, without a mass.
+            yield LinkPiece(f"{name}_{motion.name}", above, placed, motion)
+            above, placed = f"{name}_{motion.name}", np.eye(4)
         yield LinkPiece(
             name,
-            None if joint is None else joint.parent,
-            np.eye(4) if joint is None else joint.parent_from_child,
-            None if joint is None else joint.motion,
+            above,
+            placed,
+            motions[-1] if motions else None,
             _read_inertia(link, path),
             tuple(_read_shapes(link, path)),
         )
@@ -182,8 +201,16 @@ def _read_joint(element: Element, path: Path) -> _Joint:
         if end is None or not end.get("link", "").strip():
             raise ModelError(f"{where}: no <{role} link=...>; expected one. Add it.")
         ends.append(end.get("link", "").strip())
-    motion = _read_motion(element, name, kind, where) if kind in MOVING else None
-    return _Joint(name, kind, ends[0], ends[1], _read_origin(element, where), motion)
+    motions: tuple[JointDescription, ...] = ()
+    if kind in MOVING:
+        motions = (_read_motion(element, name, kind, where),)
+    elif kind in BALLS:
+        motions = ball_hinges(name)
+    return _Joint(name, kind, ends[0], ends[1], _read_origin(element, where), motions)
+
+
+def _ball_notes(joints: list[_Joint]) -> list[str]:
+    return [BALL_AS_HINGES.format(joint.name) for joint in joints if joint.type in BALLS]
 
 
 def _read_motion(element: Element, name: str, kind: str, where: str) -> JointDescription:

@@ -162,6 +162,10 @@ def _add_joint(pin: ModuleType, model: Any, parent: int, joint: Joint) -> int:
 def _inertia(pin: ModuleType, inertia: Inertia) -> Any:
     xx, xy, xz, yy, yz, zz = inertia.matrix
     matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    values, axes = np.linalg.eigh(matrix)
+    if values[0] < 0:
+        # Some files state what no body has; the nearest that one could have is what counts.
+        matrix = (axes * np.maximum(values, 0.0)) @ axes.T
     return pin.Inertia(inertia.mass, np.array(inertia.com), matrix)
 
 

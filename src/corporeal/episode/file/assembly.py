@@ -61,7 +61,7 @@ def episode_header(
         "documents": [
             {"kind": item.kind, "hash": item.hash, "text": item.canonical()} for item in embedded
         ],
-        "streams": [stream.model_dump(mode="json") for stream in streams],
+        "streams": [stream.model_dump(mode="json", exclude_none=True) for stream in streams],
     }
     try:
         size = len(json.dumps(header, ensure_ascii=False, allow_nan=False).encode())
@@ -105,6 +105,8 @@ def assemble(
             ]
             listed = [stream.model_dump(mode="json", exclude_none=True) for stream in present]
             _write_text(file, layout.STREAMS, _json(listed))
+            is_rounded = any(stream.depth_error is not None for stream in present)
+            write_attribute(file, "version", layout.VERSION if is_rounded else 1)
             write_attribute(file, CONTENT, content_digest(file))
         if not present:
             raise WriteError(
@@ -143,7 +145,6 @@ def is_published(target: Path, episode_id: str) -> bool:
 
 def _write_root(file: h5py.File, header: Mapping[str, Any]) -> None:
     write_attribute(file, "format", layout.FORMAT)
-    write_attribute(file, "version", layout.VERSION)
     for name in ("id", "epoch_ns", "robot", "recovered"):
         if header.get(name) is not None:
             write_attribute(file, name, header[name])
@@ -221,7 +222,11 @@ def _depth(group: h5py.Group, journal: Journal, stream: Stream, count: int) -> N
         compression="gzip",
         compression_opts=1,
     )
-    write_attribute(dataset, "encoding", depth.ENCODING)
+    write_attribute(dataset, "encoding", depth.encoding_of(stream))
+    if stream.depth_error is not None:
+        _write_array(group, depth.LEVELS, depth.levels_within(stream.depth_error).depth)
+        write_attribute(dataset, "max_error_constant", stream.depth_error.constant)
+        write_attribute(dataset, "max_error_quadratic", stream.depth_error.quadratic)
     digest = hashlib.sha256()
     for number, chunk in enumerate(journal.samples(stream.path)):
         digest.update(chunk)

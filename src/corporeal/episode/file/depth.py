@@ -1,34 +1,76 @@
-"""Lossless 16-bit depth, one frame at a time, with nothing but deflate."""
+"""16-bit depth, lossless or rounded within a stated error, one frame at a time, with deflate."""
 
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
+from corporeal.schema import Stream
+from corporeal.schema.stream import DepthError
 
 Frame = NDArray[np.uint16]
 
 ENCODING = "delta zigzag"
+ROUNDED = "delta zigzag of levels"
+LEVELS = "levels"
 _MODULUS = 65535
 # Run-length matching only: sensor noise has no repeats to find, and looking for them costs 60 %.
 _STRATEGY = zlib.Z_RLE
 
 
-def encode(frame: Frame) -> bytes:
+def encoding_of(stream: Stream) -> str:
+    """The word by which the file says how depth is stored."""
+    return ENCODING if stream.depth_error is None else ROUNDED
+
+
+@dataclass(frozen=True, eq=False)
+class DepthLevels:
+    """The depths that a rounded stream can have: `depth` by number, `number` by measured depth."""
+
+    depth: Frame
+    number: Frame
+
+
+@lru_cache(maxsize=16)
+def levels_within(error: DepthError) -> DepthLevels:
+    """As few levels as keep every depth within the error; level 0 is depth 0, not measured.
+
+    Each level lies as far above the first depth that it stands for as the error there allows, and
+    stands for all depths up to the last that is not too far above it.
+    """
+    depths, number = [0], np.zeros(_MODULUS + 1, np.uint16)
+    first = 1
+    while first <= _MODULUS:
+        level = min(first + int(error.at(first)), _MODULUS)
+        last = level
+        while last < _MODULUS and last + 1 - level <= error.at(last + 1):
+            last += 1
+        number[first : last + 1] = len(depths)
+        depths.append(level)
+        first = last + 1
+    return DepthLevels(np.array(depths, np.uint16), number)
+
+
+def encode(frame: Frame, levels: DepthLevels | None = None) -> bytes:
     """One chunk of the `data` dataset: steps between neighbours, zigzag, byte planes, deflate.
 
     The byte planes are what HDF5's shuffle filter makes, so that plain h5py undoes this step
-    and the deflate by itself and only `restore` is left to do.
+    and the deflate by itself and only `restore` is left to do. With `levels` the steps are those
+    of level numbers.
     """
+    if levels is not None:
+        frame = levels.number[frame]
     planes = _planes(_residual(frame))
     deflate = zlib.compressobj(1, zlib.DEFLATED, zlib.MAX_WBITS, 9, _STRATEGY)
     return deflate.compress(planes.data) + deflate.flush()
 
 
-def decode(chunk: bytes, shape: tuple[int, int]) -> Frame:
+def decode(chunk: bytes, shape: tuple[int, int], levels: DepthLevels | None = None) -> Frame:
     """The frame of one stored chunk; never inflates more than the shape allows."""
     size = shape[0] * shape[1] * 2
     inflate = zlib.decompressobj()
@@ -42,11 +84,18 @@ def decode(chunk: bytes, shape: tuple[int, int]) -> Frame:
     split = np.frombuffer(planes, np.uint8).reshape(2, -1)
     stored = np.empty(split.shape[::-1], np.uint8)
     stored[:, 0], stored[:, 1] = split[0], split[1]
-    return restore(stored.view("<u2").reshape(shape))
+    frame = restore(stored.view("<u2").reshape(shape))
+    if levels is None:
+        return frame
+    if frame.size and int(frame.max()) >= len(levels.depth):
+        raise EpisodeError(
+            f"a depth frame has level {frame.max()}; expected {len(levels.depth) - 1} at most."
+        )
+    return levels.depth[frame]
 
 
 def restore(stored: Frame) -> Frame:
-    """Depth (..., height, width) from the values that plain h5py reads from the dataset."""
+    """Depth (..., height, width), or the numbers of its levels, from what plain h5py reads."""
     if stored.ndim > 2:
         return np.stack([restore(frame) for frame in stored])
     flat = stored.reshape(-1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 FORMAT = "corporeal-episode"
-VERSION = 1
+VERSION = 2
+"""The newest; a file without rounded depth is of version 1, which older readers know too."""
 
 # Superblock 3 with checksummed metadata: readable by every HDF5 since 1.10 (2016).
 LIBVER = ("v110", "v110")

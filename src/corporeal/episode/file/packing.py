@@ -25,6 +25,8 @@ class Packer:
         self.dtype = np.dtype(stream.dtype).newbyteorder("<")
         self.shape = tuple(int(size) for size in stream.shape)
         self.row_bytes = math.prod(self.shape) * self.dtype.itemsize
+        error = stream.depth_error
+        self._levels = depth.levels_within(error) if error is not None else None
         self._encoder: Encoder | None = None
 
     def check(self, value: Any) -> Any:
@@ -49,7 +51,7 @@ class Packer:
         if self.stream.kind == "text":
             return str(checked).encode()
         if self.stream.kind == "depth":
-            return depth.encode(checked)
+            return depth.encode(checked, self._levels)
         if self.stream.kind == "video":
             if self._encoder is None:
                 height, width = self.shape[:2]

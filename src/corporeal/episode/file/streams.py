@@ -162,7 +162,13 @@ class RaggedReader(StreamReader):
 
 
 class DepthReader(StreamReader):
-    """16-bit depth frames, as an array (T, height, width)."""
+    """16-bit depth frames, as an array (T, height, width), metric also where they were rounded."""
+
+    @cached_property
+    def levels(self) -> depth.DepthLevels | None:
+        """The depths that a frame can have; None where it is stored exactly."""
+        error = self.spec.depth_error
+        return depth.levels_within(error) if error is not None else None
 
     @cached_property
     def _data(self) -> Any:
@@ -174,7 +180,7 @@ class DepthReader(StreamReader):
             dataset.shape != expected
             or dataset.dtype != np.dtype("<u2")
             or dataset.chunks != (1, *frame)
-            or read_attribute(dataset, "encoding") != depth.ENCODING
+            or read_attribute(dataset, "encoding") != depth.encoding_of(self.spec)
             or frame[0] * frame[1] * 2 > layout.MAX_FRAME_BYTES
             or dataset.id.get_num_chunks() != len(self)
         ):
@@ -188,7 +194,7 @@ class DepthReader(StreamReader):
         height, width = (int(size) for size in self.spec.shape)
         frames = np.empty((len(numbers), height, width), np.uint16)
         for place, number in enumerate(numbers.tolist()):
-            frames[place] = depth.decode(self._chunk(number), (height, width))
+            frames[place] = depth.decode(self._chunk(number), (height, width), self.levels)
         return frames
 
     def sizes(self, numbers: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -12,10 +12,11 @@ import numpy as np
 
 from corporeal.episode.episode import Episode
 from corporeal.episode.file.attributes import read_attribute
+from corporeal.episode.file.depth import LEVELS
 from corporeal.episode.file.digest import CONTENT, DIGEST, content_digest, dataset_digest
 from corporeal.episode.file.layout import DOCUMENTS, EXTRA_DATASETS, FIELDS
 from corporeal.episode.file.storage import explained
-from corporeal.episode.file.streams import VideoReader
+from corporeal.episode.file.streams import DepthReader, VideoReader
 from corporeal.errors import CorporealError
 
 
@@ -79,6 +80,8 @@ def _inconsistent(episode: Episode) -> Iterator[Damage]:
                 _ = reader[0], reader[-1], reader.nbytes
             if isinstance(reader, VideoReader):
                 yield from _wrong_index(reader)
+            if isinstance(reader, DepthReader):
+                yield from _wrong_levels(episode, reader)
         except CorporealError as error:
             yield Damage(path, str(error))
     try:
@@ -95,6 +98,17 @@ def _inconsistent(episode: Episode) -> Iterator[Damage]:
             episode.document(kind)
         except CorporealError as error:
             yield Damage(f"{DOCUMENTS}/{kind}", str(error))
+
+
+def _wrong_levels(episode: Episode, reader: DepthReader) -> Iterator[Damage]:
+    """The table is there for plain h5py; the error that the stream states decides."""
+    if reader.levels is None:
+        return
+    path = f"{reader.spec.path}/{LEVELS}"
+    with explained(episode.path):
+        stored = episode.storage.region(path, "uint16", (), len(reader.levels.depth)).read()
+    if (stored != reader.levels.depth).any():
+        yield Damage(path, "the levels are not those of the error that the stream states")
 
 
 def _wrong_index(reader: VideoReader) -> Iterator[Damage]:

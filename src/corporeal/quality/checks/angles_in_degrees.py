@@ -5,8 +5,8 @@ import numpy as np
 from corporeal.embodiment.embodiment import Joint
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.evidence.columns import DEGREES
 from corporeal.quality.evidence.joint_identity import accusations
-from corporeal.quality.evidence.joint_response import DEGREES
 from corporeal.quality.subject import Subject
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Track

@@ -1,6 +1,6 @@
 """Nothing happens that the protocol prohibits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -26,7 +26,8 @@ def find(
 
     Where the protocol states no limit, a collision is felt as more than `max_force_n` at a wrist,
     a gripper closes more than `max_grasps` times, or nothing moves for `max_pause_s`. Walking is
-    to go farther than `max_walk_m`.
+    to go farther than `max_walk_m`. Behaviours in words are asked of people: what they answered is
+    read from `answers` in the metadata, and what nobody answered is not assessed.
 
     Why: what an operator does only now and then, a policy does at the worst moment.
     Fix: label the episode a failure, or record it again.
@@ -43,11 +44,28 @@ def find(
     for rule in protocol.prohibited:
         limit = usual.get(rule.behaviour, 0.0)
         try:
-            yield from _SIGNS[rule.behaviour](subject, rule, limit)
+            yield from _SIGNS.get(rule.behaviour, _asked)(subject, rule, limit)
         except NotAssessed as reason:
             reasons.append(f"{rule.behaviour}: {reason}")
     if len(reasons) == len(protocol.prohibited):
         raise NotAssessed("; ".join(reasons) or "the protocol prohibits nothing")
+    for rule in protocol.prohibited:
+        if rule.question is not None and _answer(subject, rule) is None:
+            yield Finding(f"asked of people: {rule.question}", severity="note")
+
+
+def _asked(subject: Subject, rule: Prohibition, _usual: float) -> Findings:
+    answer = _answer(subject, rule)
+    if answer is None:
+        raise NotAssessed(f"asked of people: {rule.question}")
+    if answer:
+        yield Finding(f"{rule.behaviour}: somebody saw it")
+
+
+def _answer(subject: Subject, rule: Prohibition) -> bool | None:
+    answers = subject.recording.facts.other.get("answers")
+    answer = answers.get(rule.question) if isinstance(answers, Mapping) else None
+    return answer if isinstance(answer, bool) else None
 
 
 def _fall(subject: Subject, _rule: Prohibition, _usual: float) -> Findings:

@@ -1,6 +1,8 @@
 """What a camera shows moves when the robot does."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -21,6 +23,11 @@ FARTHEST_S = 0.5
 # So many ways to tell the lag must agree to within this, with so much confidence between them,
 # and so many times that of the others.
 VOICES, AGREE_S, BACKING, CLEARLY = 3, 0.035, 0.8, 2.5
+# The agreement of two signals does not tell that they show different parts of the robot, which
+# begin to move one after the other: so many deviations of the estimate are doubted.
+DOUBT = 6.0
+# How sure all ways must be to compare two cameras, and the lag beyond doubt that fails.
+PAIR_SURE, FAILS_S = 0.5, 0.1
 # The joints that move most, and how much their weights are held back.
 JOINTS, RIDGE = 10, 0.02
 # How sure the lag of one window must be.
@@ -38,40 +45,127 @@ class Activity:
     whole: Array
 
 
+@dataclass(frozen=True)
+class MeasuredLag:
+    """How late a camera is, and how far from the truth that may be."""
+
+    seconds: float
+    doubt_s: float
+
+    @property
+    def beyond_doubt_s(self) -> float:
+        """The part of the lag that is sure."""
+        return max(0.0, abs(self.seconds) - self.doubt_s)
+
+
 def find(
     subject: Subject,
     *,
-    max_late_s: float = 0.05,
-    max_early_s: float = 0.06,
+    max_late_s: float = 0.005,
+    max_early_s: float = 0.005,
     max_drift_s: float = 0.1,
 ) -> Findings:
-    """Yield cameras that are late by more than `max_late_s`, early, or drift by `max_drift_s`.
+    """Yield cameras that are surely later than `max_late_s`, earlier, or drift by `max_drift_s`.
 
     The change from picture to picture is compared with the speed of the robot's state, whatever
-    the stamps say. Exposure and read-out account for up to 30 ms; the estimate itself is good to
-    20 ms. NotAssessed where the two have too little in common to tell.
+    the stamps say, and with that of every other camera. What counts is the lag less its doubt: a
+    millisecond or two between two eyes that see the same, some 20 ms between a camera and the
+    joints. A lag of over 0.1 s beyond doubt fails the episode. NotAssessed where they have too
+    little in common to tell.
 
     Why: a policy trained on late pictures acts on what was, and overshoots.
     Fix: shift the stamps by the lag found; find the buffer or the clock that causes it.
     """
-    motion = state_motion(subject)
-    unsure = []
+    motion, reason = _motion(subject)
+    activities: dict[str, Activity] = {}
+    lags: dict[str, MeasuredLag] = {}
+    unsure, limits = [], (max_late_s, max_early_s)
+    reported: set[str] = set()
     for track in cameras(subject, least=FEWEST):
         activity = _activity(track)
         if activity is None:
             unsure.append(f"{track.label} has too few good pictures with stamps")
             continue
-        found = _lag(motion, activity)
-        if found is None:
-            unsure.append(f"{track.label} shows too little of the robot's motion")
-        elif found > max_late_s or found < -max_early_s:
-            limit = max_late_s if found > 0 else -max_early_s
-            yield _late(track, motion, activity, found, limit)
+        activities[track.label] = activity
+        found = None if motion is None else _lag(motion, activity)
+        if motion is None or found is None:
+            unsure.append(reason or f"{track.label} shows too little of the robot's motion")
+            continue
+        lags[track.label] = found
+        if _is_over(found, *limits):
+            reported.add(track.label)
+            yield _late(track.label, motion, activity, found, limits)
         drift = _drift(motion, activity)
         if drift is not None and abs(drift[0]) > max_drift_s:
             yield _drifts(track, *drift, max_drift_s)
-    if len(unsure) == len(subject.footage):
-        raise NotAssessed("; ".join(unsure))
+    compared = yield from _pairs(activities, lags, reported, limits)
+    if not lags and not compared:
+        raise NotAssessed("; ".join(dict.fromkeys(unsure)))
+
+
+def _motion(subject: Subject) -> tuple[StateMotion | None, str]:
+    """The motion of the state, or why there is none."""
+    try:
+        return state_motion(subject), ""
+    except NotAssessed as why:
+        return None, str(why)
+
+
+def _is_over(found: MeasuredLag, max_late_s: float, max_early_s: float) -> bool:
+    return found.beyond_doubt_s > (max_late_s if found.seconds > 0 else max_early_s)
+
+
+def _pairs(
+    activities: dict[str, Activity],
+    lags: dict[str, MeasuredLag],
+    reported: set[str],
+    limits: tuple[float, float],
+) -> Generator[Finding, None, int]:
+    """Cameras that show the same motion at different times; returns how many pairs could tell."""
+    compared = 0
+    for one, other in combinations(activities, 2):
+        found = _between(activities[one], activities[other])
+        compared += found is not None
+        if found is None or {one, other} & reported or not _is_over(found, *limits):
+            continue
+        # Of the two, the one that is farther from the robot's own motion; else the later one.
+        late, early = (other, one) if found.seconds > 0 else (one, other)
+        wrong, right = late, early
+        if one in lags and other in lags and abs(lags[early].seconds) > abs(lags[late].seconds):
+            wrong, right = early, late
+        reported.add(wrong)
+        yield Finding(
+            f"{wrong} is {1e3 * abs(found.seconds):.0f} ms {'late' if wrong is late else 'early'}"
+            f" against {right}, which shows the same motion (give or take"
+            f" {1e3 * found.doubt_s:.0f} ms).",
+            stream=wrong,
+            value=abs(found.seconds) if wrong is late else -abs(found.seconds),
+            limit=limits[0] if wrong is late else -limits[1],
+            severity="fail" if found.beyond_doubt_s > FAILS_S else None,
+        )
+    return compared
+
+
+def _between(one: Activity, other: Activity) -> MeasuredLag | None:
+    """How late the other camera is against one; None where they do not show the same motion."""
+    ways = (
+        (one.liveliest, other.liveliest),
+        (one.whole, other.whole),
+        (np.sqrt(one.liveliest), np.sqrt(other.liveliest)),
+    )
+    found = [lag(a, one.seconds, b, other.seconds, max_lag_s=FARTHEST_S) for a, b in ways]
+    seconds = [each.seconds for each in found]
+    if min(each.confidence for each in found) < PAIR_SURE or np.ptp(seconds) > AGREE_S:
+        return None
+    return _measured(found, float(np.median(seconds)))
+
+
+def _measured(found: list[Lag], seconds: float) -> MeasuredLag:
+    """The lag with the doubt that the ways to tell it leave: how they differ, and their own."""
+    spread = float(np.ptp([each.seconds for each in found])) / 2
+    return MeasuredLag(
+        seconds, DOUBT * float(np.median([each.deviation_s for each in found])) + spread
+    )
 
 
 def _activity(track: PictureTrack) -> Activity | None:
@@ -93,8 +187,8 @@ def _capped(values: Array) -> Array:
     return np.asarray(np.minimum(values, 2.5 * np.quantile(values, 0.95)))
 
 
-def _lag(motion: StateMotion, activity: Activity) -> float | None:
-    """The lag in seconds, late is positive; None where the ways to tell it do not agree."""
+def _lag(motion: StateMotion, activity: Activity) -> MeasuredLag | None:
+    """The lag, late is positive; None where the ways to tell it do not agree."""
     root, lively = np.sqrt(motion.speed), np.sqrt(activity.liveliest)
     pairs = [(motion.speed, activity.liveliest), (root, activity.liveliest), (root, activity.whole)]
     found = [_one(reference, motion, signal, activity) for reference, signal in pairs]
@@ -109,7 +203,7 @@ def _one(reference: Array, motion: StateMotion, signal: Array, activity: Activit
     return lag(reference, motion.seconds, signal, activity.seconds, max_lag_s=FARTHEST_S)
 
 
-def _agreed(found: list[Lag]) -> float | None:
+def _agreed(found: list[Lag]) -> MeasuredLag | None:
     """The lag most of the estimates come near, each counting by its confidence."""
     known = [each for each in found if np.isfinite(each.seconds)]
     if len(known) < VOICES:
@@ -122,7 +216,8 @@ def _agreed(found: list[Lag]) -> float | None:
     inside, outside = float(sure[best].sum()), float(sure[~best].sum())
     if best.sum() < VOICES or inside < BACKING or inside < CLEARLY * outside:
         return None
-    return float(np.average(seconds[best], weights=sure[best]))
+    backed = [each for each, near in zip(known, best.tolist(), strict=True) if near]
+    return _measured(backed, float(np.average(seconds[best], weights=sure[best])))
 
 
 def seen_motion(motion: StateMotion, seconds: Array, signal: Array, guesses: list[float]) -> Array:
@@ -170,23 +265,29 @@ def _drift(motion: StateMotion, activity: Activity) -> tuple[float, Array, Array
 
 
 def _late(
-    track: PictureTrack, motion: StateMotion, activity: Activity, found: float, limit: float
+    label: str,
+    motion: StateMotion,
+    activity: Activity,
+    found: MeasuredLag,
+    limits: tuple[float, float],
 ) -> Finding:
-    what = "late" if found > 0 else "early"
+    late = found.seconds > 0
     chosen = np.linspace(0, len(activity.seconds) - 1, min(400, len(activity.seconds))).astype(int)
     when = activity.seconds[chosen]
     speed = np.interp(when, motion.seconds, motion.speed)
     return Finding(
-        f"{track.label} is {1e3 * abs(found):.0f} ms {what}: its pictures change that much "
-        f"{'after' if found > 0 else 'before'} the robot's state ({motion.label}).",
-        stream=track.label,
-        value=found,
-        limit=limit,
+        f"{label} is {1e3 * abs(found.seconds):.0f} ms {'late' if late else 'early'}: its pictures "
+        f"change that much {'after' if late else 'before'} the robot's state ({motion.label}), "
+        f"give or take {1e3 * found.doubt_s:.0f} ms.",
+        stream=label,
+        value=found.seconds,
+        limit=limits[0] if late else -limits[1],
         evidence={
             "time_s": when,
             "picture_change": activity.liveliest[chosen],
             "state_speed": speed / max(1e-12, float(speed.max())) * activity.liveliest.max(),
         },
+        severity="fail" if found.beyond_doubt_s > FAILS_S else None,
     )
 
 

@@ -40,6 +40,11 @@ def _placement(subject: Subject, camera: Camera, label: str) -> Findings:
         message = f"where {camera.name} stood is not recorded; the protocol rules its place"
         yield Finding(message, stream=label, severity="note")
         return
+    frame = pose.get("frame")
+    if camera.frame is not None and frame is not None and frame != camera.frame:
+        message = f"{camera.name} is placed in the frame {frame}; the protocol says {camera.frame}"
+        yield Finding(message, stream=label)
+        return
     apart = float(np.linalg.norm(np.asarray(pose["xyz"], float) - np.asarray(camera.xyz)))
     if apart > camera.tolerance_m:
         message = f"{camera.name} stands {1000 * apart:.0f} mm from its place"

@@ -1,12 +1,12 @@
 """The clocks of the episode run equally fast."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
-from corporeal.quality.evidence.time import StreamStamps, stamped
+from corporeal.quality.evidence.time import StreamStamps, stamped, timed_sources
 from corporeal.quality.subject import Subject
 
 
@@ -17,14 +17,16 @@ def find(
 
     And each source whose clock, as the recorder measured it, drifts by more than `max_clock_ppm`,
     was set during the episode, or ran backwards. A stream that is off by a per cent and more runs
-    at another rate, which another check says.
+    at another rate, which another check says. A rate that nobody stated is held against nobody,
+    nor is the clock of a source of which only a few messages or events came.
 
     Why: a drift of 0.5 % puts a stream 0.1 s out of step after 20 seconds.
     Fix: discipline the clocks (PTP, NTP), or estimate the drift and correct the stamps.
     """
-    yield from _recorded(subject.recording.facts.other.get("clocks"), max_clock_ppm)
+    clocks = subject.recording.facts.other.get("clocks")
+    yield from _recorded(clocks, timed_sources(subject), max_clock_ppm)
     for stream in stamped(subject, least=50):
-        drift = _drift_ppm(stream)
+        drift = _drift_ppm(stream) if stream.is_stated else None
         if drift is None or abs(drift) <= max_drift_ppm:
             continue
         span = float(stream.seconds[-1] - stream.seconds[0])
@@ -32,7 +34,7 @@ def find(
         due = stream.seconds[0] + np.arange(len(stream)) / (stream.rate_hz or 1.0)
         direction = "slow" if drift > 0 else "fast"
         yield Finding(
-            f"the clock of {stream.label} runs {abs(drift) / 1e4:.2f} % {direction} against its"
+            f"the clock of {stream.named} runs {abs(drift) / 1e4:.2f} % {direction} against its"
             f" rate of {stream.rate_hz:.4g} Hz: {1e3 * abs(away):.0f} ms over {span:.0f} s",
             stream=stream.label,
             value=abs(drift),
@@ -56,12 +58,12 @@ def _drift_ppm(stream: StreamStamps) -> float | None:
     return drift if sure and abs(drift) < 2e4 else None
 
 
-def _recorded(clocks: Any, max_clock_ppm: float) -> Findings:
+def _recorded(clocks: Any, is_timed: Callable[[str], bool], max_clock_ppm: float) -> Findings:
     """What the recorder noted of each source's clock."""
     if not isinstance(clocks, Mapping):
         return
     for name, facts in clocks.items():
-        if not isinstance(facts, Mapping):
+        if not isinstance(facts, Mapping) or not is_timed(str(name)):
             continue
         drift = facts.get("drift_ppm")
         # Over few samples the estimate of the drift is worth little.

@@ -13,7 +13,7 @@ from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.joint_response import DEGREES
+from corporeal.quality.evidence.columns import DEGREES, TURN, radians_in
 from corporeal.signal.track import Array
 from corporeal.words import some_of
 
@@ -99,11 +99,12 @@ def find(
 
     Two columns, or the sides of a limb, exchanged; a sign turned round; degrees. The change must
     bring the postures `min_gain` times nearer to those of the other episodes of the task; in clean
-    sets it reaches 1.13, beside a spoilt episode 1.23. Columns without names need
-    `min_gain_unnamed`; up to `few_episodes` need `few_factor` times as much. One or two columns are
-    also looked at alone, by their rest pose and range: among many columns the whole posture hardly
-    shows them. Columns that usually hold the same values give no evidence. Works where state and
-    action are wrong together, which no comparison inside one episode can tell.
+    sets it reaches 1.13, beside a spoilt episode 1.23. Columns that no name says are joints, and
+    episodes of several tasks, need `min_gain_unnamed`; up to `few_episodes` need `few_factor` times
+    as much. One or two columns are also looked at alone, by their rest pose and range: among many
+    columns the whole posture hardly shows them. Columns that usually hold the same values give no
+    evidence. Works where state and action are wrong together, which no comparison inside one
+    episode can tell.
 
     Why: a dataset merged from two exporters trains a policy on two meanings of one column.
     Fix: put the columns of these episodes in the order that the others have.
@@ -111,9 +112,10 @@ def find(
     looked = 0
     for seen in _postures(batch.episodes, least=min_episodes):
         looked += 1
-        # Columns without names may be anything: poses of a hand vary more than joints.
-        named = not all(name.isdigit() for name in seen.names)
-        gain = min_gain if named else min_gain_unnamed
+        # Columns that no name says are joints may be anything: poses of a hand vary more. And other
+        # tasks have other postures.
+        alike = len({each.task for each in seen.episodes}) == 1
+        gain = min_gain if alike and _are_joints(seen.names) else min_gain_unnamed
         if len(seen.episodes) <= few_episodes:
             gain *= few_factor
         for oddity in _oddities(seen, min_gain=gain):
@@ -181,7 +183,27 @@ def _postures(episodes: Sequence[Synopsis], *, least: int) -> Iterator[Postures]
         whole = [each for each in members if each.path is not None and _finite(each.path)]
         if len(whole) >= least:
             paths = [_thin(each.path) for each in whole if each.path is not None]
-            yield Postures(names, tuple(whole), np.stack(paths))
+            yield Postures(names, tuple(whole), _in_radians(np.stack(paths)))
+
+
+def _are_joints(names: tuple[str, ...]) -> bool:
+    """Whether most columns are named after parts of a body."""
+    return sum(limb_of(name) is not None for name in names) > len(names) / 2
+
+
+def _in_radians(values: Array) -> Array:
+    """Postures (N, P, D) in radians, and within half a turn of the usual one.
+
+    In another unit is what most episodes have in it: a single one is what is looked for.
+    """
+    usual = np.median(np.abs(values).max(axis=1), axis=0)[None]
+    width = values.shape[2]
+    radian = radians_in(usual, ("1",) * width, np.zeros(width, bool))
+    turn = TURN * radian
+    middle = np.median(values, axis=(0, 1))
+    wraps = np.abs(values).max(axis=(0, 1)) < 1.05 * turn
+    folded = values - np.where(wraps, turn * np.round((values - middle) / turn), 0.0)
+    return np.asarray(folded / radian)
 
 
 def _finite(path: Array) -> bool:
@@ -254,7 +276,7 @@ def _column_changes(seen: Postures) -> dict[int, _Change]:
     changes = [_column_change(measures, number, sides) for number in places]
     # Few peers tell little of what is usual, and columns without a name may be anything.
     least = CLEAR + CLEAR_FEW / (len(places) - 1)
-    if all(name.isdigit() for name in seen.names):
+    if not _are_joints(seen.names):
         least *= 2
     found = {number: changes[number] for number in places if _clear(changes, number, least)}
     # Beside a spoilt episode its neighbours look odd too, but less.

@@ -2,23 +2,40 @@
 
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, Severity
 from corporeal.quality.evidence.time import StreamStamps, stamped
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import Flags
 
 
-def find(subject: Subject, *, max_gap_s: float = 0.05, max_periods: float = 2.5) -> Findings:
+def find(
+    subject: Subject,
+    *,
+    max_gap_s: float = 0.05,
+    max_periods: float = 2.5,
+    max_silence_s: float = 0.5,
+) -> Findings:
     """Yield each stream with a step longer than `max_gap_s`, or than `max_periods` of its period.
 
     A step of a stream so slow that its period comes near `max_gap_s` is a gap from one and a half
     periods on: one missing frame. A gap below `max_gap_s` asks for a human, a longer one fails.
+    Where nobody stated a rate, as in a bag, a loop may be late and a command may pause. Of a sensor
+    that is regular otherwise, a silence over `max_silence_s` and ten steps then asks for a human,
+    and a step that is a whole number of usual ones is a note.
 
     Why: what happened in the gap is lost, and a policy sees the robot jump.
     Fix: record again; look for the lost frames in the recorder's journal and its health report.
     """
-    for stream in stamped(subject, least=3):
+    streams = list(stamped(subject, least=3))
+    looked = [each for each in streams if each.is_stated or _is_regular_sensor(each)]
+    if not looked:
+        raise NotAssessed("nobody stated a rate, and no sensor is regular enough to tell one")
+    for stream in looked:
         if stream.bunched or stream.period_s <= 0:
+            continue
+        if not stream.is_stated:
+            yield from _unstated(stream, max_silence_s)
             continue
         longest = max(max_gap_s, 1.5 * stream.period_s)
         silent = (stream.steps > longest) & _lasting(stream)
@@ -37,15 +54,33 @@ def _lasting(stream: StreamStamps) -> Flags:
     return np.asarray(three > 3.5 * period)
 
 
+def _is_regular_sensor(stream: StreamStamps) -> bool:
+    """A command is sent when there is something to say, and a log is written so."""
+    return stream.group == "observations" and stream.is_even
+
+
+def _unstated(stream: StreamStamps, max_silence_s: float) -> Findings:
+    """Gaps by the typical step, which nobody promised."""
+    periods = stream.steps / stream.period_s
+    lasting = _lasting(stream)
+    silent = (stream.steps > max_silence_s) & (periods > 10) & lasting
+    whole = (periods > 1.5) & (np.abs(periods - np.rint(periods)) < 0.15) & lasting & ~silent
+    if silent.any():
+        yield _finding(stream, silent | whole, max_silence_s, "quarantine")
+    elif whole.any():
+        yield _finding(stream, whole, 1.5 * stream.period_s, "note")
+
+
 def _finding(stream: StreamStamps, gaps: Flags, limit: float, what: Severity) -> Finding:
     places = np.flatnonzero(gaps)
     worst = int(places[np.argmax(stream.steps[places])])
     step = float(stream.steps[worst])
     lost = np.rint(stream.steps[places] / stream.period_s).astype(int) - 1
+    due = "is due" if stream.is_stated else "usually comes"
     more = f"; {len(places)} gaps in all" if len(places) > 1 else ""
     return Finding(
-        f"{stream.label} has no sample for {1e3 * step:.0f} ms after frame {worst}"
-        f" ({stream.seconds[worst]:.2f} s), where one is due every {1e3 * stream.period_s:.4g} ms:"
+        f"{stream.named} has no sample for {1e3 * step:.0f} ms after frame {worst}"
+        f" ({stream.seconds[worst]:.2f} s), where one {due} every {1e3 * stream.period_s:.4g} ms:"
         f" about {lost[np.searchsorted(places, worst)]} lost{more}",
         stream=stream.label,
         frames=tuple((int(place), int(place) + 2) for place in places[:200]),

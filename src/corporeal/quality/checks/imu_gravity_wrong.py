@@ -1,10 +1,20 @@
 """Every accelerometer feels gravity, upwards, as its link stands."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from corporeal.errors import NotAssessed
 from corporeal.geometry import normalise
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.imu import ImuReference, references
+from corporeal.quality.evidence.imu import (
+    UPRIGHT,
+    ImuReference,
+    force_columns,
+    inertial_tracks,
+    is_accelerometer,
+    references,
+)
 from corporeal.quality.evidence.rigid_motion import (
     GRAVITY,
     SIGNED_PERMUTATIONS,
@@ -30,11 +40,16 @@ def find(
 
     The link's own orientation gives the vertical, to `max_angle_deg`: from the base pose and the
     joints, or from the IMU on the base. An IMU with neither is taken to be roughly upright, to
-    `max_assumed_deg`. Axes that gravity cannot tell apart are told apart by the sway.
+    `max_assumed_deg`. Axes that gravity cannot tell apart are told apart by the sway. Where the
+    robot is not known, the size is judged, and a force that points down is a note: the sensor may
+    hang upside down.
 
     Why: a policy balances by this vector; in g, or with x for y, it falls.
     Fix: convert to m/s2, or turn the axes into those of the frame that the stream names.
     """
+    if subject.recording.embodiment is None:
+        yield from _without_robot(subject, max_error_m_s2, max_assumed_deg)
+        return
     wrong: set[str] = set()
     for reference in sorted(references(subject), key=lambda each: each.beside is not None):
         force = reference.force
@@ -49,9 +64,37 @@ def find(
             yield finding
 
 
+def _without_robot(subject: Subject, max_error_m_s2: float, max_assumed_deg: float) -> Findings:
+    tracks = [track for track in inertial_tracks(subject) if is_accelerometer(track)]
+    if not tracks:
+        raise NotAssessed("the robot is not known, and no stream feels gravity")
+    for track in tracks:
+        force = track.values[:, force_columns(track)]
+        wrong = _wrong_size(track.label, force, max_error_m_s2)
+        upright = np.tile(UPRIGHT, (len(force), 1))
+        down = _angle(normalise(force), -upright)
+        if wrong is not None:
+            yield wrong
+        elif down < max_assumed_deg:
+            yield Finding(
+                f"{track.label} feels gravity downwards, where a sensor at rest is pushed up: it"
+                f" hangs upside down, or its sign is wrong.",
+                stream=track.label,
+                value=180.0 - down,
+                limit=max_assumed_deg,
+                severity="note",
+            )
+
+
 def _size(reference: ImuReference, force: Array, limit: float) -> Finding | None:
+    """The finding with curves to draw."""
+    wrong = _wrong_size(reference.track.label, force, limit)
+    return None if wrong is None else replace(wrong, evidence=reference.curves(force, AXES))
+
+
+def _wrong_size(label: str, force: Array, limit: float) -> Finding | None:
     """Too long or too short: another unit, or gravity taken out."""
-    size = float(np.median(np.linalg.norm(force, axis=1)))
+    size = float(np.nanmedian(np.linalg.norm(force, axis=1)))
     if abs(size - GRAVITY) <= limit:
         return None
     unit = next((name for usual, name in UNITS.items() if 0.9 < size / usual < 1.1), None)
@@ -60,11 +103,10 @@ def _size(reference: ImuReference, force: Array, limit: float) -> Finding | None
     else:
         guess = ": gravity was taken out" if size < 0.5 else ""
     return Finding(
-        f"{reference.track.label} feels {size:.3g} m/s2 where a robot at rest feels 9.81{guess}.",
-        stream=reference.track.label,
+        f"{label} feels {size:.3g} m/s2 where a robot at rest feels 9.81{guess}.",
+        stream=label,
         value=size,
         limit=GRAVITY,
-        evidence=reference.curves(force, AXES),
     )
 
 
@@ -83,6 +125,8 @@ def _direction(reference: ImuReference, force: Array, limit_deg: float) -> Findi
     else:
         axes = fit.axes if fit is not None and turned else _fewest_changes(felt, wanted)
         why = f"as stated, up is off by {angle:.0f} degrees"
+        if angle > 180.0 - max(limit_deg, 15.0):
+            why += ": gravity has the wrong sign"
     # Which axis stands where is said only if that mends it.
     mended = _angle(felt @ axes, wanted) < max(limit_deg, 15.0)
     names = f": {describe_axes(axes, AXES)}" if mended else ""

@@ -3,8 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
+from corporeal.quality.evidence.columns import Columns, columns_of
 from corporeal.quality.evidence.joint_response import response
 from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
@@ -14,6 +16,10 @@ from corporeal.signal.track import Array, Track
 from corporeal.words import some_of
 
 MIN_SAMPLES = 12
+# A step of fewer steps of the encoder is its reading.
+MIN_TICKS = 8.0
+# A gripper shuts within this.
+HAND_SHUTS_S = 0.3
 # So many targets at once mean a controller that takes over.
 MANY = 3
 
@@ -21,7 +27,9 @@ MANY = 3
 def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Findings:
     """Yield steps over `min_step` that stay, `ratio` times the steps around them and all others.
 
-    A target that jumps counts where the joint does not follow it.
+    A target that jumps counts where the joint does not follow it. Columns whose numbers can only be
+    degrees or steps of a servo are read as such; a wrap at the end of a turn, and a hand that is
+    open or shut, do not jump.
 
     Why: a body has mass: a step within one sample is an encoder that lost count or a bad merge.
     Fix: cut the episode there, or correct the offset after the step.
@@ -30,15 +38,26 @@ def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Find
     if not tracks:
         raise NotAssessed("no state or action that is long enough")
     for track in tracks:
-        values = bridge_gaps(track.values)
-        jumps = _jumps(values, min_step, ratio)
+        read = columns_of(subject, track.label)
+        values, least = read.values, np.maximum(min_step * read.radian, MIN_TICKS * read.tick)
+        jumps = _jumps(values, least, ratio) & ~_may_switch(subject, track, read)
         if track.spec.name in roles.COMMANDED and jumps.any():
             jumps = _unfollowed(subject, track, values, jumps)
         if jumps.any():
-            yield _finding(track, values, jumps, min_step)
+            yield _finding(track, values, jumps, least)
 
 
-def _jumps(values: Array, least: float, ratio: float) -> Flags:
+def _may_switch(subject: Subject, track: Track, read: Columns) -> Flags:
+    """Columns that step by nature: a hand that is open or shut, or shuts between two samples."""
+    robot = subject.recording.embodiment
+    hands = np.array([is_hand(name, robot) for name in track.names], bool)
+    joints = set(robot.joint_names) if robot is not None else set()
+    known = np.array([name in joints for name in track.names], bool) & ~hands
+    quick = hands & (track.period_s > HAND_SHUTS_S / 4)
+    return np.asarray((read.switches & ~known) | quick)
+
+
+def _jumps(values: Array, least: Array, ratio: float) -> Flags:
     """Steps (T - 1, D) that stand out, stay, and are not lost frames of a steady motion."""
     change, near = _steps(values)
     size = np.abs(change)
@@ -122,19 +141,20 @@ def _order(columns: dict[int, int], width: int) -> list[int]:
     return [columns.get(column, 0) for column in range(width)]
 
 
-def _finding(track: Track, values: Array, jumps: Flags, least: float) -> Finding:
+def _finding(track: Track, values: Array, jumps: Flags, least: Array) -> Finding:
     size = np.where(jumps, np.abs(np.diff(values, axis=0)), 0.0)
     rows = np.flatnonzero(jumps.any(axis=1))
     columns = np.flatnonzero(jumps.any(axis=0))
-    worst, column = np.unravel_index(size.argmax(), size.shape)
+    worst, column = np.unravel_index((size / least).argmax(), size.shape)
+    unit = "" if track.units[int(column)] == "1" else f" {track.units[int(column)]}"
     return Finding(
         f"{some_of([track.names[each] for each in columns])} of {track.label} jumps by "
-        f"{size[worst, column]:.3f} {track.units[int(column)]} within one sample at "
+        f"{size[worst, column]:.3f}{unit} within one sample at "
         f"{track.seconds[worst + 1]:.2f} s and stays there",
         stream=track.label,
         frames=tuple((int(row), int(row) + 2) for row in rows[:20]),
         value=float(size[worst, column]),
-        limit=least,
+        limit=float(least[column]),
         evidence=drawn(track, int(worst), int(worst) + 2, columns[:6].tolist()),
     )
 

@@ -28,14 +28,16 @@ def find(
     Fix: multiply by -1 from each change of sign on; drop the frames of a jump.
     """
     tracks = [track for track in subject.tracks.values() if track.spec.quaternion_columns]
-    tracks = [track for track in tracks if len(track) >= 3]
+    # Transforms of several senders come as events, each with a rotation of its own.
+    tracks = [track for track in tracks if len(track) >= 3 and track.spec.rate_hz is not None]
     if not tracks:
         raise NotAssessed("no stream holds quaternions over time")
     for track in tracks:
         q = track.values[:, list(track.spec.quaternion_columns or ())]
         q = np.where(np.isfinite(q), q, np.nan)
         length = np.linalg.norm(q, axis=1, keepdims=True)
-        unit = q / np.where(length > 0, length, 1.0)
+        # Four zeros are no orientation, to which nothing jumps.
+        unit = q / np.where(length > 0, length, np.nan)
         angle = steps_rad(unit)
         seconds = np.maximum(np.diff(track.seconds), 1e-9)
         room = object_room if track.spec.name == roles.OBJECT_POSE else 1.0
@@ -64,7 +66,7 @@ def _jump(track: Track, angle: Array, jump: np.ndarray, limit: float) -> Finding
 def _flip(track: Track, unit: Array, flip: np.ndarray) -> Finding:
     count = int(np.count_nonzero(flip))
     first = int(np.argmax(flip))
-    convention = bool((unit[:, 0] >= -1e-6).all())
+    convention = bool((unit[np.isfinite(unit[:, 0]), 0] >= -1e-6).all())
     why = "so that w stays positive" if convention else "for no reason of convention"
     return Finding(
         f"the quaternion in {track.label} changes sign {count} times, first at "

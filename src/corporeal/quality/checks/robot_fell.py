@@ -3,6 +3,7 @@
 import numpy as np
 import scipy
 
+from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
 from corporeal.geometry import matrix_from_quaternion
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
@@ -15,11 +16,13 @@ from corporeal.quality.evidence.rigid_motion import (
 )
 from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
-from corporeal.signal.runs import flags_of, lasting_runs
+from corporeal.signal.runs import Flags, flags_of, lasting_runs
 from corporeal.signal.track import Array, Track
 
 # An IMU feels every jolt: its vertical is that of this many seconds.
 SETTLE_S = 0.3
+# Soles so near to the ground carry the robot.
+SOLE_M = 0.06
 
 
 def find(
@@ -30,12 +33,17 @@ def find(
     tipped_height_share: float = 0.8,
     lying_deg: float = 80.0,
     min_duration_s: float = 0.1,
+    max_down_s: float = 3.0,
+    crouching_deg: float = 50.0,
 ) -> Findings:
-    """Yield the frames in which the robot has fallen: the base low, or tipped over.
+    """Yield the frames in which the robot has fallen: the base low, or tipped over, and stays so.
 
     Low is under `min_height_share` of the standing height. Tipped is over `max_tilt_deg` while
     the base has come down as well, below `tipped_height_share`, or over `lying_deg`: who lies on a
     table has the base high. Without a base pose, an IMU gives the vertical and the legs the height.
+    A fall ends on the ground: who is up again within `max_down_s` has squatted, rolled or turned a
+    cartwheel, and who is low on folded legs, tilted by less than `crouching_deg`, crouches. A
+    person whose motion was retargeted may lie down: that asks a human only.
 
     Why: what follows a fall is no demonstration, and the fall may have bent the robot.
     Fix: cut the episode before the fall, or keep it as a failure.
@@ -47,8 +55,15 @@ def find(
     share = height / standing.height
     low = share < min_height_share
     tipped = (tilt > max_tilt_deg) & ((share < tipped_height_share) | (tilt > lying_deg))
+    low &= ~((tilt < crouching_deg) & _on_folded_legs(subject, seconds))
     fallen = np.where(np.isfinite(tilt), low | tipped, False)
-    frames = lasting_runs(fallen, seconds, min_duration_s, gap=19)
+    frames = tuple(
+        (first, stop)
+        for first, stop in lasting_runs(fallen, seconds, min_duration_s, gap=19)
+        if stop >= len(seconds) - 1
+        or seconds[-1] - seconds[stop] < SETTLE_S
+        or seconds[stop - 1] - seconds[first] > max_down_s
+    )
     if not frames:
         return
     if subject.posture.base is None and frames[0] == (0, len(fallen)):
@@ -63,8 +78,19 @@ def find(
         frames=frames,
         value=lowest,
         limit=min_height_share,
+        severity="quarantine" if subject.recording.facts.mode == RETARGETED_MOCAP else None,
         evidence=drawn_whole(seconds, {"height_share": share, "tilt_deg": tilt}),
     )
+
+
+def _on_folded_legs(subject: Subject, seconds: Array) -> Flags:
+    """Samples (T,) at which the legs are folded as far as the base is low, soles on the ground."""
+    footing = attempt(footing_of, subject)
+    if footing is None:
+        return np.zeros(len(seconds), bool)
+    stands = np.abs(footing.above.min(axis=1)) < SOLE_M
+    place = np.searchsorted(footing.time_ns / 1e9, seconds)
+    return np.asarray(stands[np.clip(place, 0, len(stands) - 1)])
 
 
 def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:

@@ -12,6 +12,8 @@ def find(subject: Subject, *, max_missing: float = 0.02, max_edge_s: float = 0.2
 
     Or that begins or ends more than `max_edge_s` and two of its periods inside the episode, which
     is taken to last from where its streams begin to where they end (the middle ones of them).
+    Where nobody stated a rate, as in a bag, none is promised: a sensor that begins or ends a second
+    and a twentieth of the episode inside it is a note.
 
     Why: with a sensor missing, part of the demonstration cannot be learnt from.
     Fix: find out why the source lost samples or stopped; cut the episode to what all streams cover.
@@ -24,8 +26,27 @@ def find(subject: Subject, *, max_missing: float = 0.02, max_edge_s: float = 0.2
     streams = list(stamped(subject))
     begin, end = window(streams)
     for stream in streams:
-        if stream.period_s > 0 and not stream.bunched:
+        if not stream.is_stated:
+            yield from _shorter(stream, begin, end)
+        elif stream.period_s > 0 and not stream.bunched:
             yield from _missing(stream, begin, end, max_missing, max_edge_s)
+
+
+def _shorter(stream: StreamStamps, begin: float, end: float) -> Findings:
+    """A sensor without a stated rate that covers less than the others."""
+    late, early = float(stream.seconds.min()) - begin, end - float(stream.seconds.max())
+    limit = max(1.0, 0.05 * (end - begin))
+    if stream.group != "observations" or max(late, early) <= limit:
+        return
+    parts = [f"begins {late:.2f} s after the others"] if late > limit else []
+    parts += [f"ends {early:.2f} s before them"] if early > limit else []
+    yield Finding(
+        f"{stream.named} {' and '.join(parts)}; nobody stated that it runs throughout",
+        stream=stream.label,
+        value=max(late, early) / (end - begin),
+        limit=limit / (end - begin),
+        severity="note",
+    )
 
 
 def _missing(
@@ -57,7 +78,7 @@ def _missing(
         reasons.append(f"it ends {early:.2f} s before the episode")
         frames.append((last, last + 1))
     yield Finding(
-        f"{stream.label} has {last + 1} of the {due:.0f} samples that"
+        f"{stream.named} has {last + 1} of the {due:.0f} samples that"
         f" {1 / period:.4g} Hz promise ({share:.1%} missing): {'; '.join(reasons)}",
         stream=stream.label,
         frames=tuple(frames),

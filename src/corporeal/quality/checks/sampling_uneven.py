@@ -18,7 +18,8 @@ def find(
     """Yield each stream whose steps spread by more than `max_spread` of its period.
 
     The spread is one standard deviation, taken from the median and from the 95th percentile.
-    Stamps that were made from a frame number may not spread at all.
+    Stamps that were made from a frame number may not spread at all. Where nobody stated a rate,
+    an uneven stream is a note: nobody promised even steps.
 
     Why: uneven stamps are stamps of arrival; speeds computed from them are wrong by as much.
     Fix: stamp where the sample is captured, or let the clock estimate replace arrival times.
@@ -38,13 +39,14 @@ def find(
 def _finding(stream: StreamStamps, away: Array, spread: float, limit: float) -> Finding:
     low, high = np.quantile(stream.steps, (0.05, 0.95)) * 1e3
     return Finding(
-        f"{stream.label} is sampled unevenly: its steps spread by {spread:.0%} of the period of"
+        f"{stream.named} is sampled unevenly: its steps spread by {spread:.0%} of the period of"
         f" {1e3 * stream.typical_s:.4g} ms (nine in ten last {low:.4g} to {high:.4g} ms)",
         stream=stream.label,
         frames=runs(np.append(False, away > 2 * limit), gap=19)[:200],
         value=spread,
         limit=limit,
         evidence=stream.evidence(),
+        severity=None if stream.is_stated else "note",
     )
 
 

@@ -6,6 +6,7 @@ import scipy
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
+from corporeal.quality.evidence.columns import columns_of
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -24,6 +25,8 @@ LEAST = {
     "pose": 0.05,
 }
 MIN_SAMPLES = 12
+# A leap of fewer steps of the encoder is its reading.
+MIN_TICKS = 8.0
 
 
 def find(
@@ -37,8 +40,9 @@ def find(
     """Yield leaps of up to `widest` samples, over `min_leap` and `ratio` times the usual ones.
 
     `min_leap` is for positions, in radians, and `target_room` times that for targets, which nothing
-    heavy has to follow within a sample; other streams have a floor of their own. A leap in a sensor
-    of forces or accelerations counts only where no other one feels it.
+    heavy has to follow within a sample; other streams have a floor of their own. Columns whose
+    numbers can only be degrees or steps of a servo are read as such; a wrap at the end of a turn
+    is no leap. One in a sensor of forces or accelerations counts only where no other one feels it.
 
     Why: a leap is a bit error or a lost packet; as a target it shakes the robot.
     Fix: replace the samples by interpolation, or drop the frames.
@@ -53,14 +57,16 @@ def find(
     for track in tracks:
         role = track.spec.name
         usual = min_leap * (target_room if role in roles.COMMANDED else 1.0)
-        least = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
-        values = bridge_gaps(track.values)
+        read = columns_of(subject, track.label)
+        values = read.values
+        floor = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
+        least = np.maximum(floor * read.radian, MIN_TICKS * read.tick)
         size = _excursions(values, widest)
         if not (size > least).any():
             continue
         leaps = (size > least) & (size > ratio * _neighbourhood(size, widest))
         if leaps.any() and role in (*roles.MEASURED, *roles.COMMANDED, roles.JOINT_VELOCITY):
-            leaps &= ~(_switches(values) & ~_joints(subject, track))
+            leaps &= ~(read.switches & ~_joints(subject, track))
         if leaps.any() and role.endswith(
             (roles.IMU, roles.JOINT_TORQUE, roles.JOINT_VELOCITY, *roles.COMMANDED)
         ):
@@ -118,13 +124,6 @@ def _neighbourhood(size: Array, widest: int, *, reach: int = 20, share: float = 
     return usual
 
 
-def _switches(values: Array) -> Flags:
-    """Columns that only ever take a few values: commands such as open and shut."""
-    some = values[:: max(1, len(values) // 400)]
-    levels = (np.diff(np.sort(some, axis=0), axis=0) > 0).sum(axis=0) + 1
-    return np.asarray(levels <= 6)
-
-
 def _joints(subject: Subject, track: Track) -> Flags:
     """Columns that are joints of the robot and of no hand: at few values they rest, not switch."""
     robot = subject.recording.embodiment
@@ -162,19 +161,19 @@ def _explained(subject: Subject, velocity: Track, size: Array) -> Flags:
     return np.asarray(wide[nearest] > 0.2 * size)
 
 
-def _finding(track: Track, leaps: Flags, size: Array, least: float, widest: int) -> Finding:
+def _finding(track: Track, leaps: Flags, size: Array, least: Array, widest: int) -> Finding:
     frames = runs(leaps.any(axis=1), gap=widest)
     columns = np.flatnonzero(leaps.any(axis=0))
-    worst, column = np.unravel_index(np.where(leaps, size, 0.0).argmax(), size.shape)
-    unit = track.units[int(column)]
+    worst, column = np.unravel_index(np.where(leaps, size / least, 0.0).argmax(), size.shape)
+    unit = "" if track.units[int(column)] == "1" else f" {track.units[int(column)]}"
     names = some_of([track.names[each] for each in columns])
     return Finding(
-        f"{names} of {track.label} leaps by {size[worst, column]:.3g} {unit} and back at "
+        f"{names} of {track.label} leaps by {size[worst, column]:.3g}{unit} and back at "
         f"{track.seconds[worst]:.2f} s ({len(frames)} time{'s' if len(frames) > 1 else ''})",
         stream=track.label,
         frames=frames,
         value=float(size[worst, column]),
-        limit=least,
+        limit=float(least[column]),
         evidence=drawn(track, int(worst), int(worst) + 1, columns[:6].tolist()),
     )
 

@@ -27,7 +27,7 @@ def find(subject: Subject, *, min_step_s: float = 0.0) -> Findings:
         kinds = [f"{back} go back"] if back else []
         kinds += [f"{count - back} stand still"] if count > back else []
         yield Finding(
-            f"{count} of {len(stream)} stamps of {stream.label} do not move forward"
+            f"{count} of {len(stream)} stamps of {stream.named} do not move forward"
             f" ({', '.join(kinds)}), first at frame {first}: {stream.seconds[first]:.4f} s comes"
             f" after {stream.seconds[first - 1]:.4f} s",
             stream=stream.label,

@@ -1,13 +1,13 @@
 """The streams of an episode cover the same time on one clock."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.time import StreamStamps, stamped, window
+from corporeal.quality.evidence.time import StreamStamps, stamped, timed_sources, window
 from corporeal.quality.subject import Subject
 
 
@@ -16,7 +16,8 @@ def find(subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.
 
     A recorder that cuts all streams at the same two moments leaves each within one period of both:
     a stream that begins late and also ends late, by `max_skew_s` more than that, is shifted. Where
-    streams were started and stopped one by one, only an overlap below `min_overlap` counts. A
+    streams were started and stopped one by one, only an overlap below `min_overlap` counts, and of
+    topics in a bag, whose rates nobody stated, only none at all. A
     source whose clock the recorder knew no better than `max_skew_s` is reported too.
 
     Why: frames that belong together are paired by their stamps.
@@ -24,7 +25,7 @@ def find(subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.
     """
     clocks = subject.recording.facts.other.get("clocks")
     if isinstance(clocks, Mapping):
-        yield from _uncertain(clocks, max_skew_s)
+        yield from _uncertain(clocks, timed_sources(subject), max_skew_s)
     streams = list(stamped(subject))
     if len(streams) < 2:
         raise NotAssessed("only one stream has a rate")
@@ -34,9 +35,11 @@ def find(subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.
             continue
         first, last = float(stream.seconds.min()), float(stream.seconds.max())
         shared = max(0.0, min(last, end) - max(first, begin))
-        if end > begin and shared < min_overlap * (end - begin) and last > first:
+        # Topics of a bag begin and end when they like; only a clock of its own lies beside it all.
+        least = min_overlap * (end - begin) if stream.is_stated else 1e-9
+        if end > begin and shared < least and last > first:
             yield _beside(stream, shared / (end - begin), min_overlap, (begin, end))
-        elif isinstance(clocks, Mapping) and len(streams) >= 5:
+        elif stream.is_stated and isinstance(clocks, Mapping) and len(streams) >= 5:
             yield from _shifted(stream, begin, end, max_skew_s)
 
 
@@ -64,10 +67,13 @@ def _shifted(stream: StreamStamps, begin: float, end: float, max_skew_s: float) 
         yield Finding(message, stream=stream.label, value=abs(shift), limit=allowed)
 
 
-def _uncertain(clocks: Mapping[str, Any], max_skew_s: float) -> Findings:
+def _uncertain(
+    clocks: Mapping[str, Any], is_timed: Callable[[str], bool], max_skew_s: float
+) -> Findings:
     for name, facts in clocks.items():
         residual = facts.get("residual_ns") if isinstance(facts, Mapping) else None
-        if isinstance(residual, int | float) and residual > 1e9 * max_skew_s:
+        timed = is_timed(str(name))
+        if timed and isinstance(residual, int | float) and residual > 1e9 * max_skew_s:
             message = f"the clock of source {name} is known to {residual / 1e6:.1f} ms only"
             yield Finding(message, value=float(residual) / 1e9, limit=max_skew_s)
 

@@ -20,27 +20,36 @@ def find(subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 
     """
     moved = motion(subject)
     wrong = [each for each in accusations(subject) if each.role == "velocity"]
-    for each in wrong:
+    degrees = [each for each in wrong if each.kind == "degrees"]
+    if degrees:
+        first, names = degrees[0], [name for each in degrees for name in each.names]
+        message = f"{some_of(names)} of {first.stream} are in degrees per second: {first.why}"
+        yield Finding(message, stream=first.stream, value=first.before, limit=first.after)
+    for each in (each for each in wrong if each.kind != "degrees"):
         how = {
             "exchanged": f"are exchanged with {some_of(each.partners)}",
             "flipped": "have the wrong sign",
-            "degrees": "are in degrees per second",
         }.get(each.kind, "do not fit")
         message = f"{some_of(each.names)} of {each.stream} {how}: {each.why}"
         yield Finding(message, stream=each.stream, value=each.before, limit=each.after)
     named = {name for each in accusations(subject) for name in each.names}
     slope, fits = _slopes(moved)
     judged = fits & (moved.targets.std(axis=0) > min_speed)
-    for column in np.flatnonzero(judged & (np.abs(slope - 1) > max_slope_error)).tolist():
-        if moved.names[column] in named:
-            continue
-        yield Finding(
-            f"{moved.names[column]} of {moved.state.label} is {slope[column]:.2f} times the rate "
-            f"of {moved.action.label}",
-            stream=moved.state.label,
-            value=abs(float(slope[column]) - 1),
-            limit=max_slope_error,
-        )
+    judged &= np.array([name not in named for name in moved.names], bool)
+    off = np.flatnonzero(judged & (np.abs(slope - 1) > max_slope_error))
+    if not len(off):
+        return
+    worst = int(off[np.abs(slope[off] - 1).argmax()])
+    names = [moved.names[column] for column in off.tolist()]
+    factor = f"{slope[worst]:.2f} times"
+    if len(off) > 1:
+        factor = f"{slope[off].min():.2f} to {slope[off].max():.2f} times"
+    yield Finding(
+        f"{some_of(names)} of {moved.state.label} is {factor} the rate of {moved.action.label}",
+        stream=moved.state.label,
+        value=abs(float(slope[worst]) - 1),
+        limit=max_slope_error,
+    )
 
 
 def _slopes(moved: Response) -> tuple[Array, Array]:

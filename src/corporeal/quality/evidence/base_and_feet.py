@@ -50,6 +50,8 @@ NEAR_M, FLAT_DEG, LOADED_SHARE = 0.015, 4.0, 0.1
 EDGE_S, MIN_STANCE = 0.04, 8
 # Faster over the ground than this a foot without a force sensor does not stand.
 SWING_M_S = 0.3
+# A base may be repeated so often because it was recorded more slowly than it is written.
+MOST_REPEATS = 4
 # Soles farther than this from the floor, in heights of the base: the poses are not in metres.
 FAR = 1.5
 
@@ -296,6 +298,12 @@ def base_jumps(track: Track, *, max_step_m: float, max_speed_m_s: float) -> tupl
     step = np.linalg.norm(np.diff(place, axis=0), axis=1)
     seconds = np.maximum(np.diff(track.seconds), 1e-9)
     speed = step / seconds
+    # Every frame twice or three times: a step took as long as the repeats before it.
+    moved = np.flatnonzero(step != 0)
+    for place_before, here in zip(moved[:-1].tolist(), moved[1:].tolist(), strict=True):
+        if 1 < here - place_before <= MOST_REPEATS:
+            span = slice(place_before + 1, here + 1)
+            speed[span] = step[here] / seconds[span].sum()
     # The second largest step of five: a jump out and back has two of them side by side.
     padded = np.pad(speed, 3, mode="reflect") if len(speed) > 3 else np.pad(speed, 3)
     near = np.stack([padded[shift : shift + len(speed)] for shift in (0, 1, 2, 4, 5, 6)])

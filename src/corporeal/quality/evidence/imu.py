@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
+from corporeal.embodiment import Embodiment
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import drawn_whole
 from corporeal.quality.evidence.base_and_feet import world_poses
@@ -32,6 +34,9 @@ from corporeal.signal.track import Array, Track
 
 # No robot accelerates so for half of an episode.
 IMPLAUSIBLE_M_S2 = 3.0
+# Words of an inertial sensor's stream, and of what its driver works out or says besides.
+CALLED = frozenset(("imu", "gyro", "gyroscope", "accel", "accelerometer"))
+NOT = frozenset(("orientation", "quat", "quaternion", "rpy", "covariance", "temperature", "mag"))
 UPRIGHT = np.array([0.0, 0.0, 1.0])
 
 
@@ -67,6 +72,11 @@ def references(subject: Subject) -> list[ImuReference]:
     """Every IMU that has a place on the robot; raises NotAssessed when there is none."""
     require_finite(subject)
     known = [(track, mount) for track, mount in mounted(subject, roles.IMU) if len(track) >= 20]
+    known += [
+        (track, base_mount(subject.robot))
+        for track in inertial_tracks(subject)
+        if track.label not in {one.label for one, _ in known} and is_accelerometer(track)
+    ]
     if not known:
         raise NotAssessed("no IMU with a place on the robot")
     made = [_reference(subject, track, mount, known) for track, mount in known]
@@ -80,7 +90,7 @@ def _reference(
 ) -> ImuReference | None:
     when = instants(track.seconds, FORCE_WINDOW_S)
     values = bridge_gaps(track.values)
-    force = triangle_values(track.seconds, values[:, _force(track)], when, FORCE_WINDOW_S)
+    force = triangle_values(track.seconds, values[:, force_columns(track)], when, FORCE_WINDOW_S)
     rate = None
     if values.shape[1] >= 6:
         rate = mean_values(track.seconds, values[:, _rate(track)], when, RATE_WINDOW_S)
@@ -152,7 +162,10 @@ def _beside(
     turns = poses_in_base(subject).rotation(mount.link) @ mount.axes
     level = turns[np.clip(np.searchsorted(seconds, when), 0, len(seconds) - 1)]
     felt = bridge_gaps(other.values)
-    up = triangle_values(other.seconds, felt[:, _force(other)], when, FORCE_WINDOW_S) @ at.axes.T
+    up = (
+        triangle_values(other.seconds, felt[:, force_columns(other)], when, FORCE_WINDOW_S)
+        @ at.axes.T
+    )
     length = np.maximum(np.linalg.norm(up, axis=1, keepdims=True), 1e-9)
     up = np.einsum("nji,nj->ni", level, up / length)
     turning = None
@@ -164,9 +177,46 @@ def _beside(
     return ImuReference(track, mount.link, when, force, rate, up, None, turning, False, other)
 
 
-def _force(track: Track) -> list[int]:
-    return columns_of(track, ("ax", "ay", "az"), 0)
+def inertial_tracks(subject: Subject) -> list[Track]:
+    """Every track of an inertial sensor: in that role, or called so without saying of what link."""
+    return [
+        track
+        for track in subject.tracks.values()
+        if track.spec.name.endswith(roles.IMU)
+        or (_words(track) & CALLED and not _words(track) & NOT)
+    ]
+
+
+def is_accelerometer(track: Track) -> bool:
+    """Whether the track feels gravity: three columns of it are about as large at most times."""
+    gyro_only = _words(track) & {"gyro", "gyroscope", "angular"}
+    if gyro_only or track.values.shape[1] < 3 or len(track) < 20:
+        return False
+    size = float(np.nanmedian(np.linalg.norm(track.values[:, force_columns(track)], axis=1)))
+    return any(abs(size / usual - 1.0) < 0.15 for usual in (1.0, GRAVITY, 1000.0))
+
+
+def _words(track: Track) -> set[str]:
+    return set(re.split(r"[^a-z0-9]+|_", track.spec.name.lower()))
+
+
+def base_mount(robot: Embodiment) -> Mount:
+    """On the link that floats, along its axes: where an IMU is that names no link."""
+    return Mount(robot.base, np.eye(3), np.zeros(3))
+
+
+def force_columns(track: Track) -> list[int]:
+    """The accelerometer: by name, or of six nameless columns the three that feel gravity."""
+    named = columns_of(track, ("ax", "ay", "az"), 0)
+    if track.values.shape[1] != 6 or "ax" in track.names:
+        return named
+    sizes = [
+        float(np.nanmedian(np.linalg.norm(track.values[:, n : n + 3], axis=1))) for n in (0, 3)
+    ]
+    return [3, 4, 5] if abs(sizes[1] - GRAVITY) < min(1.5, abs(sizes[0] - GRAVITY)) else named
 
 
 def _rate(track: Track) -> list[int]:
+    if "wx" not in track.names and force_columns(track)[0] == 3:
+        return [0, 1, 2]
     return columns_of(track, ("wx", "wy", "wz"), 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -11,6 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
+from corporeal.quality.evidence.columns import DEGREES, TURN, columns_of
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -27,7 +28,6 @@ FLOOR = 0.004
 FOLLOWS = 0.8
 # And without names: their values differ by less than this share of their own motion.
 NEAR = 0.5
-DEGREES = 180.0 / np.pi
 MIN_SAMPLES = 40
 # And so many must be left on the grid: stamps in bursts claim a rate that thins them to nothing.
 MIN_ON_GRID = 12
@@ -179,7 +179,7 @@ def response(subject: Subject) -> Response:
 
     The action must ask for positions, not for steps or velocities.
     """
-    answer = compare(subject.state, subject.action)
+    answer = compare(*_in_radians(subject, subject.state, subject.action))
     moving = np.flatnonzero(answer.spread[0] > 2 * answer.least)
     if not len(moving):
         return answer
@@ -195,6 +195,22 @@ def response(subject: Subject) -> Response:
             f"{answer.action.label} does not ask for the positions in {answer.state.label}"
         )
     return answer
+
+
+def _in_radians(subject: Subject, state: Track, action: Track) -> tuple[Track, Track]:
+    """Both with wraps undone, and in radians where both can only be in the same other unit."""
+    reads = columns_of(subject, state.label), columns_of(subject, action.label)
+    factors = {float(factor) for read in reads for factor in read.radian}
+    if len(factors) > 1 or not len(state) or not len(action):
+        return state, action
+    factor = factors.pop()
+    ours, theirs = (replace(track, values=read.values / factor)
+                    for track, read in zip((state, action), reads, strict=True))  # fmt: skip
+    _, columns, partners = paired(state, action)
+    apart = np.median(theirs.at(state.time_ns)[:, partners] - ours.values[:, columns], axis=0)
+    # Angles that are a whole turn apart are the same.
+    theirs.values[:, partners] -= TURN * np.round(apart / TURN)
+    return ours, theirs
 
 
 @once_per_subject

@@ -203,13 +203,16 @@ def sure(lag_: Lag, confidence: float) -> bool:
     return lag_ is not NOTHING and np.isfinite(lag_.seconds) and lag_.confidence >= confidence
 
 
-def out_of_step(pairs: Iterable[tuple[Pair, Lag]], max_lag_s: float) -> Findings:
-    """Those that are early or late by more than the limit and three deviations of the estimate."""
+def out_of_step(
+    pairs: Iterable[tuple[Pair, Lag]], max_lag_s: float, *, doubt: float = 3.0
+) -> Findings:
+    """Those that are off by more than the limit and `doubt` deviations of the estimate."""
     for pair, found in pairs:
-        if abs(found.seconds) > max_lag_s + 3 * found.deviation_s:
+        if abs(found.seconds) > max_lag_s + doubt * found.deviation_s:
             message = (
                 f"{pair.label} is {1e3 * abs(found.seconds):.0f} ms"
                 f" {'late' if found.seconds > 0 else 'early'} against {pair.what}"
+                f", give or take {1e3 * doubt * found.deviation_s:.0f} ms"
                 f" (confidence {found.confidence:.2f})"
             )
             yield Finding(message, stream=pair.label, value=found.seconds, limit=max_lag_s)

@@ -9,6 +9,7 @@ import scipy
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Spans
+from corporeal.quality.evidence.columns import Columns, columns_of
 from corporeal.quality.evidence.pictures import PictureTrack
 from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
@@ -73,12 +74,12 @@ def stillness(subject: Subject) -> Stillness:
     state = subject.state
     if len(state) < 3 or not state.values.shape[1] or state.period_s <= 0:
         raise NotAssessed(f"{state.label} has {len(state)} samples")
-    still = _standing(state)
+    still = _standing(subject, state)
     dead = not _varies(state)
     for track in _others(subject):
         if len(track) < 3 or track.period_s <= 0:
             continue
-        quiet = _standing(track)
+        quiet = _standing(subject, track)
         # On the state's clock: the sample of the other stream that is nearest before.
         place = np.searchsorted(track.time_ns, state.time_ns, side="right") - 1
         still = still & quiet[np.clip(place, 0, len(track) - 1)]
@@ -96,16 +97,17 @@ def _varies(track: Track) -> bool:
     return bool((np.ptp(bridge_gaps(track.values), axis=0) > 0).any())
 
 
-def _standing(track: Track) -> Flags:
+def _standing(subject: Subject, track: Track) -> Flags:
     """Samples in the middle of a window in which no column leaves a narrow band."""
-    values = bridge_gaps(track.values)
+    read = columns_of(subject, track.label)
+    values = read.values
     width = max(3, round(WINDOW_S / track.period_s))
     if len(values) < width:
         return np.zeros(len(values), bool)
     window = max(1, round(SMOOTH_S / track.period_s))
     smooth = scipy.ndimage.uniform_filter1d(values, window, axis=0)
     spread = _range_within(smooth, width)
-    bands = _bands(track, smooth)
+    bands = _bands(track, smooth, read)
     # A window is still as a whole: so are the samples at its ends.
     grown = _grow(spread < bands, width)
     return grown | _trembling(values, spread, bands, width)
@@ -133,13 +135,15 @@ def _grow(flags: Flags, width: int) -> Flags:
     return np.asarray(scipy.ndimage.maximum_filter1d(quiet, width), bool)
 
 
-def _bands(track: Track, values: Array) -> Array:
+def _bands(track: Track, values: Array, read: Columns) -> Array:
     reach = np.percentile(values, 99, axis=0) - np.percentile(values, 1, axis=0)
     scale = np.maximum(reach, 0.3 * reach.max(initial=0.0))
-    relative = np.maximum(SHARE * scale, 1e-9)
-    return np.array(
-        [STANDING.get(unit, float(own)) for unit, own in zip(track.units, relative, strict=True)]
-    )
+    band = np.maximum(SHARE * scale, 1e-9)
+    for column, unit in enumerate(track.units):
+        if unit in STANDING or read.radian[column] != 1.0:
+            band[column] = STANDING.get(unit, STANDING["rad"]) * read.radian[column]
+    # An encoder that goes to and fro between two steps stands.
+    return np.asarray(np.maximum(band, np.minimum(2 * read.tick, SHARE * scale)))
 
 
 @dataclass(frozen=True, eq=False)

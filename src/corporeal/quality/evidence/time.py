@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -16,11 +16,14 @@ from corporeal.quality.subject import Subject
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 from corporeal.units import SECOND_NS
+from corporeal.words import some_of
 
 # A step shorter than this share of the period is no step between two samples.
 BUNCHED = 0.25
 # So many of the steps must be that short before a stream counts as stamped in bunches.
 BUNCHED_SHARE = 0.2
+# Steps this near to the typical one, and so many of them, make a stream regular.
+EVEN, EVEN_SHARE = 0.2, 0.9
 Floats = NDArray[np.float32]
 # Samples on either side of the place in question, and the order of the curve laid through them.
 SIDE, ORDER = 4, 3
@@ -44,9 +47,25 @@ class StreamStamps:
     kind: str
     rate_hz: float | None
     time_ns: NDArray[np.int64]
+    is_stated: bool = True
+    """Whether somebody stated the rate; else it is what the stamps come to."""
+    group: str = "observations"
+    beside: tuple[str, ...] = ()
+    """Other streams of the group with the very same stamps: parts of the same messages."""
 
     def __len__(self) -> int:
         return len(self.time_ns)
+
+    @property
+    def named(self) -> str:
+        """The stream and those that share its stamps, for messages."""
+        return f"{self.label} (and {some_of(self.beside)})" if self.beside else self.label
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether nine in ten steps are the typical one: a loop that is often late is not."""
+        away = np.abs(self.steps / (self.typical_s or 1.0) - 1.0)
+        return bool(len(away) and float((away < EVEN).mean()) > EVEN_SHARE)
 
     @cached_property
     def seconds(self) -> Array:
@@ -101,18 +120,52 @@ class StreamStamps:
 def stamped(subject: Subject, *, least: int = 2, rated: bool = True) -> Iterator[StreamStamps]:
     """The stamps of every stream with `least` samples; `rated` leaves events out.
 
-    Raises NotAssessed when there is no such stream.
+    Arrays of one group with the same stamps, such as positions and velocities of one message,
+    come once. Raises NotAssessed when there is no such stream.
     """
-    found = 0
+    stated = not subject.recording.facts.are_rates_measured
+    found: dict[object, list[StreamStamps]] = {}
     for label, signal in subject.recording.signals.items():
-        rate = signal.spec.rate_hz
-        if len(signal) < least or (rated and (rate is None or signal.spec.kind == "text")):
+        spec, count = signal.spec, len(signal)
+        rate = spec.rate_hz
+        if count < least or (rated and (rate is None or spec.kind == "text")):
             continue
-        found += 1
-        yield StreamStamps(label, signal.spec.kind, rate, np.asarray(signal.time_ns, np.int64))
+        when = np.asarray(signal.time_ns, np.int64)
+        one = StreamStamps(label, spec.kind, rate, when, stated, spec.group)
+        key = (spec.group, rate, count) if spec.kind == "array" else label
+        alike = found.setdefault(key, [])
+        for place, other in enumerate(alike):
+            if other.time_ns is when or np.array_equal(other.time_ns, when):
+                alike[place] = replace(other, beside=(*other.beside, label))
+                break
+        else:
+            alike.append(one)
+    yield from (stream for alike in found.values() for stream in alike)
     if not found:
         kind = "with a rate and " if rated else "with "
         raise NotAssessed(f"no stream {kind}{least} samples")
+
+
+def with_stated_rate(streams: Iterable[StreamStamps]) -> list[StreamStamps]:
+    """Those that may be held to a rate; raises NotAssessed where nobody stated one."""
+    held = [stream for stream in streams if stream.is_stated]
+    if not held:
+        raise NotAssessed("nobody stated the rates of the streams: they are what the stamps say")
+    return held
+
+
+def timed_sources(subject: Subject) -> Callable[[str], bool]:
+    """Whether a clock, by its name in the recorder's notes, stamps a stream that has a rate.
+
+    A clock that stamps only events is known from a few messages: nothing is held to it.
+    """
+    recording = subject.recording
+    known = recording.facts.other.get("stream_sources")
+    if not isinstance(known, Mapping):
+        return lambda _: True
+    rated = {signal.spec.path for signal in recording.signals.values() if signal.spec.rate_hz}
+    timed = {str(source) for path, source in known.items() if path in rated}
+    return lambda name: name in timed
 
 
 def window(streams: list[StreamStamps]) -> tuple[float, float]:

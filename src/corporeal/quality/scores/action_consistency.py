@@ -14,7 +14,7 @@ LEAST, NEAREST, PEERS = 6, 5, 60
 BAND = 0.25
 
 
-def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
+def measure(profiles: Sequence[Profile], count: int) -> list[Measure | str]:
     """The distance of every episode to the five most similar.
 
     Formula: dynamic time warping of the joint targets (of the joints, where there are no targets)
@@ -26,11 +26,12 @@ def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
     """
     usual, _ = Counter(profile.names for profile in profiles).most_common(1)[0]
     alike = [number for number, profile in enumerate(profiles) if profile.names == usual]
-    found: list[Measure | str] = ["its columns are not those of the task"] * len(profiles)
+    found: list[Measure | str] = ["its columns are not those of the task"] * count
     if len(alike) < LEAST:
-        return [f"{len(alike)} episodes of the task; {LEAST} are needed"] * len(profiles)
-    near = _nearest(_scaled([profiles[number] for number in alike]))
-    for number, value in zip(alike, near, strict=True):
+        return [f"{len(alike)} episodes of the task; {LEAST} are needed"] * count
+    wanted = [number for number in alike if number < count]
+    near = _nearest(_scaled([profiles[number] for number in alike]), len(wanted))
+    for number, value in zip(wanted, near, strict=True):
         found[number] = Measure(
             float(value), "1", f"The {NEAREST} nearest demonstrations are {value:.2f} spreads away."
         )
@@ -47,13 +48,16 @@ def _scaled(profiles: Sequence[Profile]) -> list[Array]:
     return list(paths[:, :, moving] / spread[moving] / np.sqrt(moving.sum()))
 
 
-def _nearest(paths: list[Array]) -> Array:
+def _nearest(paths: list[Array], wanted: int) -> Array:
+    """Of the first `wanted` paths, which stand before the others."""
     count = len(paths)
+    if not wanted:
+        return np.zeros(0)
     peers = min(count - 1, PEERS)
     # Evenly around the circle of episodes: the same ones whatever else is asked.
     offsets = np.unique(np.linspace(1, count - 1, peers).astype(int))
-    pairs = [(paths[i], paths[(i + step) % count]) for i in range(count) for step in offsets]
-    apart = distances(pairs, band=BAND).reshape(count, len(offsets)) / POINTS
+    pairs = [(paths[i], paths[(i + step) % count]) for i in range(wanted) for step in offsets]
+    apart = distances(pairs, band=BAND).reshape(wanted, len(offsets)) / POINTS
     return np.asarray(np.sort(apart, axis=1)[:, :NEAREST].mean(axis=1))
 
 

@@ -10,7 +10,7 @@ from corporeal.quality.scoring.score import Measure, Score
 LEAST = 4
 
 
-def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
+def measure(profiles: Sequence[Profile], count: int) -> list[Measure | str]:
     """The deviation of every episode's duration from the median.
 
     Formula: |ln(duration / median duration of the task)|, from the first motion to the last. Unit:
@@ -18,7 +18,7 @@ def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
     Needs four episodes of the task.
     """
     if len(profiles) < LEAST:
-        return [f"{len(profiles)} episodes of the task; {LEAST} are needed"] * len(profiles)
+        return [f"{len(profiles)} episodes of the task; {LEAST} are needed"] * count
     durations = np.array([profile.duration_s for profile in profiles])
     usual = float(np.median(durations))
     return [
@@ -27,7 +27,7 @@ def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
             "1",
             f"It takes {duration:.1f} s where {usual:.1f} s is usual.",
         )
-        for duration in durations
+        for duration in durations[:count]
     ]
 
 

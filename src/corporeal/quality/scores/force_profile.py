@@ -11,7 +11,7 @@ LEAST = 8
 WIDTH = 3.0
 
 
-def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
+def measure(profiles: Sequence[Profile], count: int) -> list[Measure | str]:
     """The share of every episode outside the envelope of all.
 
     Formula: the share of 100 points from the first motion to the last at which the force on the
@@ -29,7 +29,7 @@ def measure(profiles: Sequence[Profile]) -> list[Measure | str]:
         curves = [force for n in own if (force := profiles[n].force) is not None]
         for number, value in zip(own, _outside(curves), strict=True):
             found[number] = value
-    return found
+    return found[:count]
 
 
 def _outside(curves: list[Floats]) -> list[Measure | str]:

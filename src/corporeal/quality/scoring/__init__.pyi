@@ -1,3 +1,6 @@
+from .motion import Profile as Profile
+from .motion import pack_profile as pack_profile
+from .motion import unpack_profile as unpack_profile
 from .score import PACKAGE as PACKAGE
 from .score import EpisodeScore as EpisodeScore
 from .score import Measured as Measured
@@ -5,5 +8,6 @@ from .score import Weighting as Weighting
 from .score import learned as learned
 from .score import measure as measure
 from .score import open_weighting as open_weighting
+from .score import score_against as score_against
 from .score import score_batch as score_batch
 from .score import scores as scores

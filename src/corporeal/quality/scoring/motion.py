@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy
@@ -292,6 +296,33 @@ def profile_of(subject: Subject) -> Profile:
     path, names = _path(subject, motion)
     force, unit = _force(subject, motion)
     return Profile(motion.duration_s, path.astype(np.float32), names, force, unit)
+
+
+def pack_profile(profile: Profile) -> bytes:
+    """The profile as some kilobytes that a catalogue can keep: a NumPy archive."""
+    head = {"duration_s": profile.duration_s, "names": profile.names, "unit": profile.force_unit}
+    arrays: dict[str, Any] = {"path": profile.path}
+    if profile.force is not None:
+        arrays["force"] = profile.force
+    data = io.BytesIO()
+    header = np.frombuffer(json.dumps(head).encode(), np.uint8)
+    np.savez_compressed(data, allow_pickle=False, **arrays, head=header)
+    return data.getvalue()
+
+
+def unpack_profile(data: bytes) -> Profile:
+    """The profile again; raises CorporealError for other bytes."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        head = json.loads(arrays["head"].tobytes())
+        return Profile(head["duration_s"], arrays["path"], tuple(head["names"]),
+                       arrays.get("force"), head["unit"])  # fmt: skip
+    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+        raise CorporealError(
+            f"a profile in the catalogue cannot be read ({error}). "
+            "Make it anew with: corporeal rejudge."
+        ) from error
 
 
 def _path(subject: Subject, motion: Motion) -> tuple[Array, tuple[str, ...]]:

@@ -36,8 +36,8 @@ class Score:
     """One part of the score.
 
     An `episode` part is `measure(subject) -> Measure`, or raises NotAssessed. A `batch` part
-    compares episodes of one task: `measure(profiles)` gives for each a Measure, or the reason
-    why not.
+    compares episodes of one task: `measure(profiles, count)` gives for the first `count` of them a
+    Measure each, or the reason why not.
 
     `better` says which way is better. `good` and `bad` are the values in `unit` that map to 1 and 0
     when neither the weighting nor the task has a reference of its own; `scales` gives the same for
@@ -276,6 +276,32 @@ def score_batch(
     return [_score(one, chosen) for one in together]
 
 
+def score_against(
+    one: Measured, reference: Mapping[str, Profile] | None, weighting: Weighting | None = None
+) -> EpisodeScore:
+    """The score of one episode against a reference of its task: profiles by id.
+
+    It depends on the episode and the reference alone. Without a reference the parts that compare
+    are not assessed.
+    """
+    measures, reasons = dict(one.measures), dict(one.reasons)
+    for name, part in scores().items():
+        if part.scope != "batch" or one.profile is None:
+            continue
+        if reference is None:
+            reasons[name] = (
+                "the task has no reference yet; corporeal rejudge makes one of 8 episodes"
+            )
+            continue
+        others = [profile for peer, profile in sorted(reference.items()) if peer != one.id]
+        (result,) = part.measure([one.profile, *others], 1)
+        if isinstance(result, str):
+            reasons[name] = result
+        else:
+            measures[name] = result
+    return _score(replace(one, measures=measures, reasons=reasons), weighting or open_weighting())
+
+
 def learned(weighting: Weighting, measured: Sequence[Measured]) -> Weighting:
     """The weighting with references of each task's own: good is its best tenth, bad its worst.
 
@@ -319,7 +345,7 @@ def _with_batch_parts(measured: list[Measured]) -> list[Measured]:
         for name, part in scores().items():
             if part.scope != "batch" or not own:
                 continue
-            for number, result in zip(own, part.measure(list(own.values())), strict=True):
+            for number, result in zip(own, part.measure(list(own.values()), len(own)), strict=True):
                 if isinstance(result, str):
                     reasons[number][name] = result
                 else:

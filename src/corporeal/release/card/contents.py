@@ -16,6 +16,7 @@ from corporeal.catalog.query import (
     Known,
     count_documents,
     count_findings,
+    count_not_assessed,
     read_fields,
     sum_episodes,
     sum_streams,
@@ -98,6 +99,7 @@ def card_facts(connection: Connection, name: str, version: str) -> CardFacts:
             for document, count in count_documents(connection, here)
         ),
         findings=_findings(connection, here),
+        not_assessed=tuple(count_not_assessed(connection, here)),
         holes=_holes(rows),
         columns=_columns(rows, people),
     )

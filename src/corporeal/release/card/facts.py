@@ -132,6 +132,8 @@ class CardFacts:
     streams: tuple[StreamFacts, ...]
     documents: tuple[DocumentFacts, ...]
     findings: tuple[FindingFacts, ...]
+    not_assessed: tuple[tuple[str, int], ...]
+    """Checks that could not run, and in how many episodes."""
     holes: tuple[Hole, ...]
     columns: CardColumns = field(repr=False, compare=False)
 

@@ -56,7 +56,8 @@ def render_card(facts: CardFacts, *, pictures: Collection[str] = (), folder: str
         seen.get("episodes.png"),
         _tasks(facts),
         *_section("Quality", [_quality(facts), seen.get("scores.png"), seen.get("durations.png"),
-                              seen.get("outcomes.png"), _failures(facts)]),
+                              seen.get("outcomes.png"), _failures(facts),
+                              _not_assessed(facts)]),
         *_section("Labels", _labels(facts)),
         *_section("Splits", [_splits(facts), _representativeness(facts)]),
         *_section("How it was recorded", [_recording(facts), seen.get("operators.png")]),
@@ -132,6 +133,20 @@ def _quality(facts: CardFacts) -> str:
     if known:
         lines.append(f"Outcomes: {spread(facts.outcomes, facts.episodes)}.")
     return " ".join(lines)
+
+
+def _not_assessed(facts: CardFacts) -> str | None:
+    """What nobody looked at: a reader must not take it for good."""
+    if not facts.not_assessed:
+        return None
+    rows = [[plain(name), f"{count:,}"] for name, count in facts.not_assessed[:MOST_ROWS]]
+    lead = (
+        f"{counted(len(facts.not_assessed), 'check')} could not run on some of the "
+        f"{counted(facts.episodes, 'episode')}, for want of what they look at. "
+        "What they find is not ruled out there."
+    )
+    made = table(("check", "episodes in which it could not run"), rows, right=(1,))
+    return f"{lead}\n\n{made}" + more(len(facts.not_assessed))
 
 
 def _failures(facts: CardFacts) -> str | None:

@@ -1,3 +1,4 @@
+from .robot_map import MapDraft as MapDraft
 from .robot_map import RetargetingMap as RetargetingMap
 from .robot_map import RobotMap as RobotMap
 from .robot_map import draft_map as draft_map

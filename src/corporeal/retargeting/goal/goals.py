@@ -11,7 +11,7 @@ from corporeal.geometry import Array, normalise
 from corporeal.retargeting.goal.footholds import Ground, ground_of
 from corporeal.retargeting.goal.robot_map import RobotMap
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
-from corporeal.retargeting.result import ENDS, Goals
+from corporeal.retargeting.result import ENDS, LIMBS, Goals, Limb
 
 # Knuckles beyond the wrist where a clip does not say: the usual share of the forearm.
 HAND_SHARE = 0.35
@@ -181,7 +181,33 @@ def goals_of(motion: HumanMotion, robot: RobotMap, body: Body | None = None) -> 
     for name in ("head", "left_hand", "right_hand"):
         if name in motion.rotations:
             rotations[name] = motion.rotations[name]
-    return Goals(positions, rotations, ground.touches, confidence_of(motion), scales.to_json())
+    return Goals(
+        positions,
+        rotations,
+        ground.touches,
+        confidence_of(motion),
+        scales.to_json(),
+        limbs_of(motion, robot),
+    )
+
+
+def limbs_of(motion: HumanMotion, robot: RobotMap) -> dict[str, Limb]:
+    """The robot's limbs, and where the person's point; a forearm points to the knuckles."""
+    places = {**robot.places}
+    for side in SIDES:
+        places[f"{side}_hand"] = robot.robot.end_effectors[f"{side}_hand"]
+    limbs = {}
+    for name, (near, far) in LIMBS.items():
+        side, is_hand = far.split("_")[0], far.endswith("_hand")
+        end = knuckles(motion, side) if is_hand else motion.point(far)
+        seen = motion.seen(f"{side}_wrist" if is_hand else far)
+        limbs[name] = Limb(
+            places[near],
+            places[far],
+            normalise(end - motion.point(near)),
+            np.minimum(motion.seen(near), seen),
+        )
+    return limbs
 
 
 def confidence_of(motion: HumanMotion) -> Array:
@@ -226,21 +252,20 @@ def foot_rotation(
     It is as steep against the shank as an ankle of this `reach` can be, see `ankle_range`.
     """
     foot = SIDES.index(side)
-    ahead = pelvis[:, :, 0]
+    x = flat(pelvis[:, :, 0])
     pitch = np.zeros(len(motion))
+    shank = normalise(motion.point(f"{side}_knee") - motion.point(f"{side}_ankle"))
     if motion.has(f"{side}_toe"):
         rear = f"{side}_heel" if motion.has(f"{side}_heel") else f"{side}_ankle"
         ahead = motion.point(f"{side}_toe") - motion.point(rear)
-        along = np.einsum("ti,ti->t", ahead, _heading(ahead, pelvis[:, :, 0]))
-        slope = np.arctan2(ahead[:, 2], along)
+        x = _heading(ahead, pelvis[:, :, 0], shank)
+        slope = np.arctan2(ahead[:, 2], np.einsum("ti,ti->t", ahead, x))
         stands = ground.touches[:, foot].all(axis=1)
         usual = np.median(slope[stands]) if stands.any() else np.quantile(slope, 0.9)
         pitch = slope - usual
     elif motion.rotations.get(f"{side}_foot") is not None:
         return motion.rotations[f"{side}_foot"]
-    x = _heading(ahead, pelvis[:, :, 0])
     y = np.cross(UP, x)
-    shank = normalise(motion.point(f"{side}_knee") - motion.point(f"{side}_ankle"))
     tip = np.cos(pitch)[:, None] * x + np.sin(pitch)[:, None] * UP
     dropped = -np.arcsin(np.clip(np.einsum("ti,ti->t", tip, shank), -1.0, 1.0))
     pitch = pitch + dropped - np.clip(dropped, reach[0] + SPARE_RAD, reach[1] - SPARE_RAD)
@@ -248,14 +273,22 @@ def foot_rotation(
     return np.asarray(np.stack([tip, y, np.cross(tip, y)], axis=2))
 
 
-def _heading(ahead: Array, forward: Array) -> Array:
+def _heading(ahead: Array, forward: Array, shank: Array) -> Array:
     """Where a foot points over the ground, (T, 3): a steep one as the pelvis does.
 
     The shadow of a foot that hangs down is short, and turns about with every centimetre of noise.
+    That of a foot whose heel is up behind its owner points backwards, and the foot has not turned:
+    its sides are where the shank has them.
     """
-    level = np.linalg.norm(ahead[:, :2], axis=1) / np.maximum(np.linalg.norm(ahead, axis=1), 1e-9)
+    length = np.maximum(np.linalg.norm(ahead, axis=1), 1e-9)
+    level, front = np.linalg.norm(ahead[:, :2], axis=1) / length, flat(forward)
+    shadow = flat(ahead)
+    sides = np.cross(shank, ahead / length[:, None])
+    upright = np.einsum("ti,ti->t", sides, np.cross(UP, shadow))
+    upright += 0.2 * np.einsum("ti,ti->t", shadow, front)
+    shadow = np.where(upright[:, None] < 0, -shadow, shadow)
     steep = np.maximum(_falling(level, 0.3, 0.6), 1e-6)[:, None]
-    return flat((1 - steep) * flat(ahead) + steep * flat(forward))
+    return flat((1 - steep) * shadow + steep * front)
 
 
 def hand_goals(
@@ -309,7 +342,10 @@ def ankle_to_sole(robot: RobotMap, side: str) -> Array:
         np.zeros((1, len(robot.robot.joint_names))),
     )
     apart: Array = poses.position("sole")[0] - poses.position("ankle")[0]
-    return np.asarray(poses.rotation("sole")[0].T @ apart)
+    foot = SIDES.index(side)
+    link = robot.kinematics.names[int(robot.soles.link[foot])]
+    axes = robot.kinematics.link_poses(np.zeros((1, len(robot.robot.joint_names)))).rotation(link)
+    return np.asarray((axes[0] @ robot.soles.rotations[foot]).T @ apart)
 
 
 def _witness(end: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,13 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import shapes_of
 from corporeal.embodiment.embodiment import Joint, Label, Vector
 from corporeal.embodiment.engines import model_of
-from corporeal.embodiment.joints import outward_joints, standing_positions, words_in_name
+from corporeal.embodiment.joints import (
+    body_axes,
+    middle_joint,
+    outward_joints,
+    standing_positions,
+    words_in_name,
+)
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
@@ -26,12 +32,15 @@ from corporeal.schema.document import Library
 
 # Joints of a person, and the words in a robot's joint names that tell them.
 WORDS = {
-    "hip": frozenset(["hip", "thigh"]),
-    "knee": frozenset(["knee", "calf", "shin", "shank"]),
+    "hip": frozenset(["hip", "thigh", "femur"]),
+    "knee": frozenset(["knee", "calf", "shin", "shank", "tibia"]),
     "ankle": frozenset(["ankle", "foot"]),
-    "shoulder": frozenset(["shoulder", "upperarm"]),
+    "shoulder": frozenset(["shoulder", "upperarm", "humerus"]),
     "elbow": frozenset(["elbow", "forearm"]),
 }
+LEG_PARTS = ("hip", "knee", "ankle")
+# Joints of a hip or shoulder lie within this share of the way to the knee or elbow.
+BALL_SHARE = 0.4
 
 
 def followed_points() -> list[str]:
@@ -40,29 +49,52 @@ def followed_points() -> list[str]:
 
 
 def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
-    """Places by the names of the joints, for those that are not given."""
+    """Places by the names of the joints or else by where they are, for those that are not given."""
     known = set(given)
     places: dict[str, str] = {}
     for point in (each for each in followed_points() if each not in known):
         side, part = point.split("_", 1)
-        ends = (
-            robot.feet[side]
-            if part in ("hip", "knee", "ankle")
-            else (robot.end_effectors[f"{side}_hand"])
-        )
-        chain = chain_to(robot, ends)
+        in_leg = part in LEG_PARTS
+        end = robot.feet.get(side) if in_leg else robot.end_effectors.get(f"{side}_hand")
+        if end is None:
+            continue
+        chain = chain_to(robot, end)
+        limb = [joint for joint in chain if _is_of(robot, joint, f"{side}_{_limb_of(part)}")]
         joints = [joint for joint in chain if names_part(joint, part)]
+        joints = joints or _placed_like(robot, limb, part)
         if not joints:
-            raise ModelError(
-                f"robot {robot.name!r} has no joint whose name tells the {point}, got "
-                f"{', '.join(each.name for each in chain)}. Give its link under places in a "
-                "retargeting map."
-            )
+            continue
         if part in ("hip", "shoulder"):
             places[point] = _where_axes_meet(robot, joints)
         else:
             places[point] = joints[-1 if part == "ankle" else 0].child
     return places
+
+
+def _limb_of(part: str) -> str:
+    return "leg" if part in LEG_PARTS else "arm"
+
+
+def _is_of(robot: Embodiment, joint: Joint, group: str) -> bool:
+    return joint.name in robot.groups.get(group, ())
+
+
+def _placed_like(robot: Embodiment, limb: list[Joint], part: str) -> list[Joint]:
+    """The joints of a limb that lie where this part does: by the lengths between them."""
+    if len(limb) < 3:
+        return []
+    poses = model_of(robot, Kinematics).link_poses(standing_positions(robot)[None])
+    points = np.array([poses.position(joint.child)[0] for joint in limb])
+    middle = middle_joint(points)
+    if not 0 < middle < len(limb) - 1:
+        return []
+    if part in ("knee", "elbow"):
+        return [limb[middle]]
+    if part == "ankle":
+        return limb[-1:]
+    reach = BALL_SHARE * float(np.linalg.norm(points[middle] - points[0]))
+    near = np.linalg.norm(points[:middle] - points[0], axis=1) < max(reach, 1e-6)
+    return [joint for joint, is_near in zip(limb[:middle], near, strict=True) if is_near]
 
 
 def names_part(joint: Joint, part: str) -> bool:
@@ -99,10 +131,12 @@ def _where_axes_meet(robot: Embodiment, joints: list[Joint]) -> str:
 
 
 def carrier_of_arm(robot: Embodiment, shoulder: str) -> str:
-    """The link that carries the first joint of the arm."""
+    """The link that carries the first joint of the left arm."""
     above = {joint.child: joint for joint in outward_joints(robot)}
     link = robot.links[Kinematics(robot).place(shoulder)[0]].name
-    while link in above and names_part(above[link], "shoulder"):
+    while link in above and (
+        names_part(above[link], "shoulder") or _is_of(robot, above[link], "left_arm")
+    ):
         link = above[link].parent
     return link
 
@@ -189,11 +223,30 @@ class RobotMap:
             name: float(np.mean([np.linalg.norm(at[f"{s}_{b}"] - at[f"{s}_{a}"]) for s in SIDES]))
             for name, (a, b) in both.items()
         }
-        lengths["sole"] = float(np.mean([at[f"{s}_ankle"][2] - at[f"{s}_foot"][2] for s in SIDES]))
+        up = self.axes[:, 2]
+        above = [(at[f"{s}_ankle"] - at[f"{s}_foot"]) @ up for s in SIDES]
+        lengths["sole"] = float(np.mean(above))
         for name, part in (("hip_width", "hip"), ("shoulder_width", "shoulder")):
             lengths[name] = float(np.linalg.norm(at[f"left_{part}"] - at[f"right_{part}"]))
         lengths["trunk"] = float(np.linalg.norm(self.trunk))
         return lengths
+
+    @cached_property
+    def axes(self) -> Array:
+        """Columns forward, left and up (3, 3) in the axes of the base."""
+        return model_of(self.robot, body_axes)
+
+    @cached_property
+    def chest_axes(self) -> Array:
+        """Columns forward, left and up (3, 3) in the axes of the chest's link."""
+        return self.axes_on(self.chest)
+
+    def axes_on(self, place: str) -> Array:
+        """Columns forward, left and up (3, 3) of the standing robot in the axes of a link."""
+        link = self.kinematics.place(place)[0]
+        standing = standing_positions(self.robot)[None]
+        rotation = self.kinematics.transforms(standing)[link, :, :3, 0]
+        return np.asarray(rotation.T @ self.axes)
 
     @cached_property
     def trunk(self) -> Array:
@@ -212,9 +265,12 @@ class RobotMap:
         zero = self.kinematics.link_poses(np.zeros((1, len(self.robot.joint_names))))
         lift, drop = -np.inf, np.inf
         for side in SIDES:
-            for joint in chain_to(self.robot, self.robot.feet[side]):
-                across = float((zero.rotation(joint.child)[0] @ joint.axis)[1])
-                if not names_part(joint, "ankle") or abs(across) < 0.9:
+            chain = chain_to(self.robot, self.robot.feet[side])
+            named = {joint.name for joint in chain if names_part(joint, "ankle")}
+            ankles = named or {joint.name for joint in chain[-2:]}
+            for joint in chain:
+                across = float((zero.rotation(joint.child)[0] @ joint.axis) @ self.axes[:, 1])
+                if joint.name not in ankles or abs(across) < 0.9:
                     continue
                 ends = sorted(
                     (np.sign(across) * joint.lower, np.sign(across) * joint.upper)
@@ -232,7 +288,8 @@ class RobotMap:
             return 0.0
         standing = standing_positions(self.robot)[None]
         located = shapes.located(self.kinematics.transforms(standing))[..., 0]
-        outer = np.abs(located[:, 1, 0]) + np.abs(located[:, 1, 1]) + shapes.radii
+        across = np.einsum("sik,i->sk", located, self.axes[:, 1])
+        outer = np.abs(across[:, 0]) + np.abs(across[:, 1]) + shapes.radii
         knees = {self.kinematics.place(self.places[f"{side}_knee"])[0] for side in SIDES}
         above = [chain_to(self.robot, self.places[f"{side}_knee"]) for side in SIDES]
         legs = {self.kinematics.names.index(joint.child) for chain in above for joint in chain}
@@ -276,6 +333,12 @@ def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> Robo
         )
     stated = {} if document is None else document.places
     places = {**drafted_places(robot, stated), **stated}
+    if absent := [point for point in followed_points() if point not in places]:
+        raise ModelError(
+            f"robot {robot.name!r} has no joint that its name or place tells as the {absent[0]}; "
+            "expected one. Give its link under places in a retargeting map; --draft-map prints "
+            "what is known."
+        )
     chest = document.chest if document is not None else None
     mapped = RobotMap(
         robot,
@@ -307,17 +370,47 @@ def open_map(path: Path) -> RetargetingMap:
     return RetargetingMap.load(path)
 
 
-def draft_map(robot: Embodiment) -> RetargetingMap:
-    """A map with everything that the joint names tell, to be looked over by a person."""
-    mapped = robot_map(robot)
-    return RetargetingMap(
+@dataclass(frozen=True)
+class MapDraft:
+    """A map with everything that can be told, and a sentence on each thing that cannot."""
+
+    document: RetargetingMap
+    missing: tuple[str, ...]
+
+
+def draft_map(robot: Embodiment) -> MapDraft:
+    """A map with everything that joints and their tree tell, to be looked over by a person."""
+    ready = MAPS.open(robot.name) if robot.name in MAPS.names else None
+    stated = {} if ready is None else ready.places
+    places = {**drafted_places(robot, stated), **stated}
+    shoulder = places.get("left_shoulder")
+    chest = ready.chest if ready is not None else None
+    if chest is None and shoulder is not None:
+        chest = carrier_of_arm(robot, shoulder)
+    document = RetargetingMap(
         document="retargeting_map",
         name=robot.name,
         version="1.0.0",
         robot=robot.name,
-        places=dict(mapped.places),
-        chest=mapped.chest,
-        head=mapped.head,
-        hands=dict(mapped.hands),
-        weights=dict(mapped.weights),
+        places=places,
+        chest=chest,
+        head=None if ready is None else ready.head,
+        hands={} if ready is None else ready.hands,
+        weights={} if ready is None else ready.weights,
     )
+    return MapDraft(document, tuple(_missing_of(robot, places)))
+
+
+def _missing_of(robot: Embodiment, places: Mapping[str, str]) -> Iterator[str]:
+    """What a robot or its map lacks to be retargeted to, each with what to do."""
+    for side in SIDES:
+        if side not in robot.feet:
+            yield f"{side} foot: no leg is told; declare it under feet in the robot's document"
+        if f"{side}_hand" not in robot.end_effectors:
+            yield (
+                f"{side}_hand: no arm is told; declare it under end_effectors in the robot's "
+                "document"
+            )
+    for point in followed_points():
+        if point not in places:
+            yield f"{point}: no joint is told; give its link under places"

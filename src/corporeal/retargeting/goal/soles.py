@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import reach_along
 from corporeal.embodiment.embodiment import Shape
+from corporeal.embodiment.joints import foot_axes
 from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
@@ -53,6 +54,7 @@ def soles_of(robot: Embodiment) -> Soles:
     links, places, corners = [], [], []
     for side in SIDES:
         link, place = kinematics.place(robot.feet[side])
+        place = np.column_stack([foot_axes(robot, side), place[:, 3]])
         links.append(link)
         places.append(place)
         corners.append(_corners(robot.links[link].collision, place))

@@ -208,7 +208,7 @@ class FrameSolver:
 
     def _start(self, goals: FrameGoals) -> Posture:
         """The first pose, from standing posture at the person's heading, without speed limits."""
-        rotation = goals.rotations["pelvis"]
+        rotation = goals.rotations["pelvis"] @ self.robot.axes.T
         origin = goals.positions["hips"] - rotation @ self.robot.hip_centre
         return self._follow(goals, (self._rest.copy(), origin, rotation), None, _FIRST_STEPS)
 

@@ -40,6 +40,11 @@ class FrameTasks:
         # How the columns of the data move all joints, those that mimic others included.
         self._drive = self._compiled.kinematics.joints.rates(np.eye(columns))
         self._fingers = {side: axes.matrix for side, axes in robot.hands.items()}
+        # Forward, left and up in the axes of the places that are turned as the person is.
+        self._own = {"chest": robot.kinematics.place(robot.chest)[1][:, :3].T @ robot.chest_axes}
+        for foot, side in enumerate(SIDES):
+            place = robot.kinematics.place(robot.robot.feet[side])[1]
+            self._own[f"{side}_foot"] = place[:, :3].T @ robot.soles.rotations[foot]
 
     def places(self, q: Array, origin: Array, rotation: Array) -> dict[str, Array]:
         """Positions (3,) of everything that has a goal."""
@@ -92,7 +97,7 @@ class FrameTasks:
                 miss = log3(wanted @ placement.rotation.T)
                 yield jacobian[3:], miss, np.full(3, _rotation_weight(name, goals) ** 2)
         jacobian, placement = self._jacobian("chest", origin)
-        miss = log3(goals.rotations["chest"] @ placement.rotation.T)
+        miss = log3(goals.rotations["chest"] @ self._own["chest"].T @ placement.rotation.T)
         yield jacobian[3:], miss, np.full(3, _ROTATION["chest"] ** 2)
         along, about = np.zeros((2, *jacobian[:3].shape))
         along[:, :3], about[:, 3:6] = np.eye(3), np.eye(3)
@@ -100,7 +105,7 @@ class FrameTasks:
         along[:, 3:6] = -cross_matrix(lever)
         miss = goals.positions["hips"] - origin - lever
         yield along, miss, (_HIPS * max(goals.trust["hips"], 0.1)) ** 2
-        miss = log3(goals.rotations["pelvis"] @ rotation.T)
+        miss = log3(goals.rotations["pelvis"] @ self._robot.axes.T @ rotation.T)
         yield about, miss, np.full(3, _ROTATION["pelvis"] ** 2)
 
     def _jacobian(self, name: str, origin: Array) -> tuple[Array, Any]:
@@ -122,7 +127,7 @@ class FrameTasks:
     def _wanted_rotation(self, name: str, goals: FrameGoals) -> Array | None:
         rotation = goals.rotations.get(name)
         if rotation is None or not name.endswith("_hand"):
-            return rotation
+            return None if rotation is None else rotation @ self._own[name].T
         side = name.split("_")[0]
         return rotation @ self._fingers[side].T if side in self._fingers else None
 

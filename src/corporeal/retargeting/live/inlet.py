@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ TAKEOVER_S = 3.0
 RESTART_S = 5.0
 # Two poses nearer to each other than this are the same one.
 SHORTEST_STEP_S = 1e-3
+_STEPS = 4096
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Arrivals:
         self._last_t_s = float("-inf")
         self._last_ns = 0
         self._last_number: int | None = None
+        self._steps_s: deque[float] = deque(maxlen=_STEPS)
         # The first note of each kind, which is what stands before its colon.
         self._notes: dict[str, str] = {}
 
@@ -105,6 +108,8 @@ class Arrivals:
                 return
             if number is not None and self._last_number is not None:
                 self._count(lost=max(0, number - self._last_number - 1))
+            if -behind < RESTART_S:
+                self._steps_s.append(-behind)
             self._last_number, self._last_t_s, self._last_ns = number, pose.t_s, received_ns
             if self._newest is not None:
                 self._count(skipped=1)
@@ -124,6 +129,12 @@ class Arrivals:
         """The counts so far."""
         with self._ready:
             return self._tally
+
+    @property
+    def step_s(self) -> float | None:
+        """From one pose of the sender to its next, whether they were followed or not."""
+        with self._ready:
+            return float(np.median(self._steps_s)) if self._steps_s else None
 
     @property
     def notes(self) -> tuple[str, ...]:

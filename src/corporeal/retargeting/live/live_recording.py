@@ -28,9 +28,12 @@ from corporeal.retargeting.result import ENDS, FAR_M, Retargeted
 from corporeal.retargeting.robot_episode import write_episode
 from corporeal.retargeting.solver.chain import MotionState
 from corporeal.signal.grid import interpolate
+from corporeal.units import SECOND_NS
 
 _KEPT_EVERY_S = 0.2
-_HEAD, _ROWS = "head.json", "frames.f64"
+_HEAD, _ROWS, _END = "head.json", "frames.f64", "end.json"
+# Where nobody counted what the sender sent, its step is near the shortest ones that were followed.
+_SHORT_SHARE = 20
 _VERSION = 1
 _MAX_HEAD_BYTES = 1 << 20
 # t, then q, base (7), error (4), ok, latency in ms, points (P x 3), confidence (P).
@@ -42,7 +45,8 @@ class LiveFrames:
     """T frames as they were followed, at the sender's times `t_s` (T,), which are not even.
 
     `q` (T, J), `base` (T, 7), `error_m` (T, 4), `ok` (T,), `latency_ms` (T,), and the person as
-    received: `positions` (T, P, 3), NaN where not known, and `confidence` (T, P).
+    received: `positions` (T, P, 3), NaN where not known, and `confidence` (T, P). `step_s` is that
+    of the sender, and `tally` what became of its messages, where the session came to its end.
     """
 
     robot: str
@@ -55,6 +59,8 @@ class LiveFrames:
     latency_ms: Array
     positions: Array
     confidence: Array
+    step_s: float | None = None
+    tally: Mapping[str, int] | None = None
 
     def __len__(self) -> int:
         return len(self.t_s)
@@ -89,6 +95,11 @@ class LiveRecording:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._kept_s = time.monotonic()
+
+    def conclude(self, step_s: float | None, tally: Mapping[str, int]) -> None:
+        """Say at the end how often the sender sent, and what became of its messages."""
+        text = json.dumps({"step_s": step_s, "tally": dict(tally)})
+        (self.folder / _END).write_text(text, encoding="utf-8")
 
     def close(self) -> None:
         """Keep the rest, and free the file."""
@@ -141,7 +152,19 @@ def read_live_frames(folder: Path) -> LiveFrames:
         latency[:, 0],
         points.reshape(count, len(POINTS), 3),
         confidence,
+        *_read_end(folder / _END),
     )
+
+
+def _read_end(path: Path) -> tuple[float | None, dict[str, int] | None]:
+    """The sender's step and the tally; None where the session was cut off."""
+    try:
+        end = json.loads(path.read_bytes()[:_MAX_HEAD_BYTES])
+        step = end["step_s"]
+        tally = {str(name): int(count) for name, count in end["tally"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None, None
+    return (float(step) if isinstance(step, int | float) and step > 0 else None), tally
 
 
 def discard_recording(folder: Path) -> None:
@@ -170,19 +193,64 @@ def episode_of_live(
     settings = {
         "live": True,
         "latency_p95_ms": round(float(np.percentile(frames.latency_ms, 95)), 2),
+        **({} if frames.tally is None else {"messages": dict(frames.tally)}),
     }
+    followed, time_ns = as_followed(frames, result)
     written = write_episode(
-        result, episode, metrics=measure_result(result), facts=facts, settings=settings
-    )
+        followed, episode, metrics=measure_result(result), facts=facts, settings=settings,
+        time_ns=time_ns,
+    )  # fmt: skip
     shutil.rmtree(folder)
     return written
 
 
-def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retargeted:
-    """The frames at an even rate, with the person and the contacts that they show as a whole."""
+def as_followed(frames: LiveFrames, even: Retargeted) -> tuple[Retargeted, NDArray[np.int64]]:
+    """The frames that were followed and no others, at the sender's own stamps, which begin at 0.
+
+    What was measured on the even motion as a whole, the person and the contacts, is read off at
+    those stamps. The rate is the sender's: poses that were skipped or never came are gaps.
+    """
+    times, kept = _in_order(frames)
+    since = times - times[0]
+    nearest = np.clip(np.rint(since * even.rate_hz).astype(int), 0, len(even) - 1)
+    step_s = frames.step_s or float(np.percentile(np.diff(times), _SHORT_SHARE))
+    error = frames.error_m[kept]
+    goals = even.goals
+    followed = replace(
+        even,
+        rate_hz=1 / step_s,
+        q=frames.q[kept],
+        base=frames.base[kept],
+        human=replace(
+            even.human,
+            rate_hz=1 / step_s,
+            positions=even.human.positions[nearest],
+            confidence=even.human.confidence[nearest],
+            rotations={name: turned[nearest] for name, turned in even.human.rotations.items()},
+        ),
+        goals=replace(
+            goals,
+            positions={name: place[nearest] for name, place in goals.positions.items()},
+            rotations={name: turned[nearest] for name, turned in goals.rotations.items()},
+            contacts=goals.contacts[nearest],
+            confidence=goals.confidence[nearest],
+        ),
+        error_m=error,
+        infeasible=np.asarray(error.max(axis=1) > FAR_M),
+    )
+    return followed, np.rint(since * SECOND_NS).astype(np.int64)
+
+
+def _in_order(frames: LiveFrames) -> tuple[Array, NDArray[np.int64]]:
+    """The stamps of all frames, each once and in order, and the frames that have them."""
     order = np.argsort(frames.t_s, kind="stable")
     times, first = np.unique(frames.t_s[order], return_index=True)
-    kept = order[first]
+    return times, order[first]
+
+
+def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retargeted:
+    """The frames at an even rate, with the person and the contacts that they show as a whole."""
+    times, kept = _in_order(frames)
     if len(times) < LEAST_FRAMES:
         raise MotionError(f"{source}: {len(times)} frames; expected {LEAST_FRAMES} or more.")
     rate = float(1 / np.median(np.diff(times)))

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -295,6 +295,8 @@ class _Session:
         if frames_at is not None and not self.frames:
             discard_recording(frames_at)
             frames_at = None
+        if frames_at is not None and self.recording is not None:
+            self.recording.conclude(self.arrivals.step_s, asdict(self.arrivals.tally))
         if self.waiting is not None:
             notes = (*notes, f"nothing was followed at the end: {self.waiting}")
         return LiveSummary(

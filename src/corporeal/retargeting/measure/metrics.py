@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.collision import CollisionModel, lowest_point
+from corporeal.embodiment.collision import CollisionModel
 from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
-from corporeal.retargeting.goal.soles import Soles, corner_heights, sole_points, soles_of
+from corporeal.retargeting.goal.soles import soles_of
+from corporeal.retargeting.measure.grounding import Grounding, measure_grounding
+from corporeal.retargeting.measure.limbs import LimbSpread, limb_angles, limb_spread
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.solver.effort import efforts_of
 from corporeal.signal.runs import runs
@@ -98,6 +100,8 @@ def limits(stated: list[float | None], unknown: float) -> Array:
 
 # A jump is this many times the usual step of the joint within half a second around it.
 JUMP_RATIO = 5.0
+# What no motor of a humanoid is faster than, where its speed is not stated: rad/s, m/s if sliding.
+FASTEST_TURN, FASTEST_SLIDE = 20.0, 2.0
 _AROUND_S = 0.5
 QUICK_HZ = 5.0
 
@@ -137,12 +141,15 @@ def measure_smoothness(robot: Embodiment, rate_hz: float, q: Array, base: Array)
 def jumps_of(robot: Embodiment, rate_hz: float, q: Array) -> NDArray[np.bool_]:
     """Steps (T - 1, J) that are jumps.
 
-    A jump is faster than the joint's motor, where its limit is known, and over JUMP_RATIO times
-    the median step of that joint in the half second around it.
+    A jump is faster than the joint's motor, or than any motor where its speed is not stated, and
+    over JUMP_RATIO times the median step of that joint in the half second around it.
     """
     steps = np.abs(np.diff(q, axis=0))
-    fastest = limits([joint.velocity or None for joint in robot.actuated], 0.0) / rate_hz
-    jumps: NDArray[np.bool_] = steps > np.maximum(fastest, POSITION_SLACK_RAD)
+    any_motor = {"prismatic": FASTEST_SLIDE}
+    fastest = np.array(
+        [each.velocity or any_motor.get(each.type, FASTEST_TURN) for each in robot.actuated]
+    )
+    jumps: NDArray[np.bool_] = steps > np.maximum(fastest / rate_hz, POSITION_SLACK_RAD)
     window = max(3, round(_AROUND_S * rate_hz))
     for column in np.flatnonzero(jumps.any(axis=0)):
         usual = median_filter(steps[:, column], window, mode="nearest")
@@ -160,76 +167,6 @@ def quick_share(rate_hz: float, q: Array) -> float:
     frequency = np.fft.rfftfreq(len(speed), 1 / rate_hz)
     total = float(power.sum())
     return float(power[frequency > QUICK_HZ].sum()) / total if total > 0 else 0.0
-
-
-# Less than this below the ground is rounding, not a foot in the floor.
-SUNK_M = 0.001
-# A stance of one sample has nowhere to drift to.
-_SHORTEST = 2
-
-
-@dataclass(frozen=True)
-class Grounding:
-    """What the ground says of a motion, in metres.
-
-    A stance is an unbroken contact of one heel or toe; its drift is how far that point gets, over
-    the ground, from where the stance began. `hover_*` is the height of standing points above the
-    ground, over all their frames. `sole_depth_*` is how deep the deepest corner of a sole is below
-    the ground, `body_depth_*` the same of every shape that is no foot: the greatest, and the mean
-    over those frames that are deeper than SUNK_M, which `sunk_frames` counts.
-    """
-
-    stances: int
-    drift_mean_m: float
-    drift_max_m: float
-    hover_mean_m: float
-    hover_max_m: float
-    sole_depth_mean_m: float
-    sole_depth_max_m: float
-    body_depth_mean_m: float
-    body_depth_max_m: float
-    sunk_frames: int
-
-
-def measure_grounding(
-    robot: Embodiment, soles: Soles, poses: Array, contacts: NDArray[np.bool_]
-) -> Grounding:
-    """Grounding of links at `poses` (L, 3, 4, T) with `contacts` (T, 2, 2) of heels and toes."""
-    standing = sole_points(soles, poses)
-    drifts, heights = [], []
-    for side, part in np.ndindex(2, 2):
-        touches, place = contacts[:, side, part], standing[:, side, part]
-        heights.append(place[touches, 2])
-        drifts += [
-            float(np.linalg.norm(place[first:stop, :2] - place[first, :2], axis=1).max())
-            for first, stop in runs(touches, least=_SHORTEST)
-        ]
-    above = np.maximum(np.concatenate(heights), 0.0)
-    sole_depth = np.maximum(-corner_heights(soles, poses).min(axis=(1, 2)), 0.0)
-    body_depth = np.maximum(-lowest_of_body(robot, soles, poses), 0.0)
-    return Grounding(
-        stances=len(drifts),
-        drift_mean_m=_mean(np.array(drifts)),
-        drift_max_m=max(drifts, default=0.0),
-        hover_mean_m=_mean(above),
-        hover_max_m=float(above.max(initial=0.0)),
-        sole_depth_mean_m=_mean(sole_depth[sole_depth > SUNK_M]),
-        sole_depth_max_m=float(sole_depth.max(initial=0.0)),
-        body_depth_mean_m=_mean(body_depth[body_depth > SUNK_M]),
-        body_depth_max_m=float(body_depth.max(initial=0.0)),
-        sunk_frames=int(np.count_nonzero(np.maximum(sole_depth, body_depth) > SUNK_M)),
-    )
-
-
-def lowest_of_body(robot: Embodiment, soles: Soles, poses: Array) -> Array:
-    """Height (T,) of the lowest point of every shape that is not on a foot; infinite without."""
-    feet = set(soles.link.tolist())
-    lowest = np.full(poses.shape[-1], np.inf)
-    for number, link in enumerate(robot.links):
-        if number not in feet:
-            for shape in link.collision:
-                np.minimum(lowest, lowest_point(shape, poses[number, 2]), out=lowest)
-    return lowest
 
 
 def _mean(values: Array) -> float:
@@ -262,9 +199,9 @@ class Overlaps:
 class Metrics:
     """What is measured of T frames of a robot; lengths in metres, angles in radians.
 
-    `hand_error`, `foot_error` and `far_frames` (an end over FAR_M from its goal) are None without
-    goals, `effort` is None where the masses of the robot are not known. `base_path_m` is the way
-    of the base over the ground.
+    `hand_error`, `foot_error`, `far_frames` (an end over FAR_M from its goal) and `limbs` are None
+    without goals, `effort` is None where the masses of the robot are not known. `base_path_m` is
+    the way of the base over the ground.
     """
 
     robot: str
@@ -273,6 +210,7 @@ class Metrics:
     hand_error: ErrorSpread | None
     foot_error: ErrorSpread | None
     far_frames: int | None
+    limbs: LimbSpread | None
     grounding: Grounding
     overlaps: Overlaps
     position: Violations
@@ -311,6 +249,7 @@ def measure(
         hand_error=None if errors is None else _spread(errors[:, :2]),
         foot_error=None if errors is None else _spread(errors[:, 2:]),
         far_frames=None if errors is None else int((errors > FAR_M).any(axis=1).sum()),
+        limbs=None if goals is None else limb_spread(limb_angles(robot, poses, goals.limbs)),
         grounding=measure_grounding(robot, soles, poses, touching),
         overlaps=_overlaps(robot, joints),
         position=position_violations(robot, joints),

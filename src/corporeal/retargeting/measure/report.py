@@ -13,6 +13,7 @@ from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points, soles_of
+from corporeal.retargeting.measure.limbs import LimbSpread
 from corporeal.retargeting.measure.metrics import (
     OVERLAP_M,
     QUICK_HZ,
@@ -35,6 +36,7 @@ def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
         ("frames", f"{metrics.frames} at {metrics.rate_hz:g} Hz"),
         ("hands off", _spread(metrics.hand_error)),
         ("feet off", _spread(metrics.foot_error)),
+        ("limbs off", _limbs(metrics.limbs)),
         ("stance drift", f"{_cm(ground.drift_mean_m)} mean, {_cm(ground.drift_max_m)} max of "
          f"{ground.stances} stances"),
         ("hover", f"{_cm(ground.hover_mean_m)} mean, {_cm(ground.hover_max_m)} max"),
@@ -58,7 +60,7 @@ def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
     if metrics.far_frames is not None:
         share = 100 * metrics.far_frames / max(1, metrics.frames)
         text = f"{metrics.far_frames} frames ({share:.1f} %)"
-        pairs.insert(3, (f"over {100 * FAR_M:g} cm off", text))
+        pairs.insert(4, (f"over {100 * FAR_M:g} cm off", text))
     return pairs
 
 
@@ -70,6 +72,15 @@ def _spread(spread: ErrorSpread | None) -> str:
     if spread is None:
         return "not known"
     return f"{_cm(spread.mean_m)} mean, {_cm(spread.p95_m)} p95, {_cm(spread.max_m)} max"
+
+
+def _limbs(spread: LimbSpread | None) -> str:
+    if spread is None:
+        return "not known"
+    mean, p95, most = (
+        np.degrees(each) for each in (spread.mean_rad, spread.p95_rad, spread.max_rad)
+    )
+    return f"{mean:.1f} deg mean, {p95:.1f} p95, {most:.0f} max ({_words(spread.worst)})"
 
 
 def _broken(violations: Violations | None, unit: str) -> str:

@@ -10,7 +10,12 @@ import numpy as np
 
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.person.hierarchy import Hierarchy, SkeletonJoint, parse_numbers
+from corporeal.retargeting.person.hierarchy import (
+    Hierarchy,
+    SkeletonJoint,
+    parse_numbers,
+    rotate_about,
+)
 from corporeal.retargeting.person.skeletal_motion import SkeletalClip, person_from_skeleton
 from corporeal.retargeting.reader import ClipHints, MotionReader
 
@@ -232,13 +237,31 @@ def _with_additions(hierarchy: Hierarchy, table: Array) -> tuple[Hierarchy, tupl
     return Hierarchy(tuple(joints)), notes
 
 
+# A clip leaps out of a rest pose if a joint turns by more than this, and all together so many times
+# as far as from one frame to the next soon after.
+LEAP_RAD, LEAP_RATIO = np.radians(20.0), 5.0
+
+
 def _begins_at_rest(hierarchy: Hierarchy, table: Array) -> bool:
-    """Whether the first frame is nearly all zeros, and the second one a leap away from it."""
-    turned = [column for joint in hierarchy.joints for _, column in joint.rotations]
+    """Whether the first frame is nearly all zeros, and the second one a leap away from it.
+
+    Joints are compared as they are turned: near the pole of its axes an angle steps by a quarter
+    turn where the joint hardly moves.
+    """
+    own = [joint for joint in hierarchy.joints if joint.rotations]
+    turned = [column for joint in own for _, column in joint.rotations]
     if len(table) < 4 or np.mean(table[0, turned] == 0) < 0.6:
         return False
-    steps = np.abs((np.diff(table[:64, turned], axis=0) + 180.0) % 360.0 - 180.0).max(axis=1)
-    return bool(steps[0] > 20.0 and steps[0] > 5.0 * np.nanmax(steps[1:]))
+    columns = table[:64].T
+    rotations = np.tile(np.eye(3)[:, :, None], (len(own), 1, 1, columns.shape[1]))
+    for rotation, joint in zip(rotations, own, strict=True):
+        for axis, column in joint.rotations:
+            rotate_about(rotation, axis, np.radians(columns[column]))
+    traces = np.einsum("nijt,nijt->tn", rotations[..., 1:], rotations[..., :-1])
+    steps = np.arccos(np.clip((traces - 1) / 2, -1.0, 1.0))
+    steps = np.nan_to_num(steps)
+    together = steps.sum(axis=1)
+    return bool(steps[0].max() > LEAP_RAD and together[0] > LEAP_RATIO * together[1:].max())
 
 
 def _rate(path: Path, text: bytes) -> float:

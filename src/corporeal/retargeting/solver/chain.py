@@ -126,7 +126,7 @@ class Chain:
     def speeds(self) -> Array:
         """Velocity limits (C,) of the unknown joints; infinite where none is stated."""
         joints = [self.robot.robot.actuated[column] for column in self.columns]
-        return np.array([np.inf if joint.velocity is None else joint.velocity for joint in joints])
+        return np.array([joint.velocity or np.inf for joint in joints], np.float64)
 
     def posed(self, state: MotionState) -> ChainPose:
         """All links and joint axes of a state."""
@@ -141,25 +141,34 @@ class Chain:
     def point_rows(self, posed: ChainPose, link: int, at: Array, out: Array) -> None:
         """Derivatives (T, 3, size) of a point `at` (T, 3) of a link, added into `out` (zeros)."""
         out[:, [0, 1, 2], [0, 1, 2]] = 1.0
-        away = at - posed.base[:, :3]
-        # The rotation of the base about the world's axes: e x away.
-        out[:, 0, 4], out[:, 0, 5] = away[:, 2], -away[:, 1]
-        out[:, 1, 3], out[:, 1, 5] = -away[:, 2], away[:, 0]
-        out[:, 2, 3], out[:, 2, 4] = away[:, 1], -away[:, 0]
+        _turn_base(at - posed.base[:, :3], out)
         steps, places, gains, sliding = self._columns_above[link]
         if not len(steps):
             return
         axes = posed.axes[:, steps]
-        arm = at[:, None] - posed.origins[:, steps]
-        moved = np.empty(arm.shape)
-        np.multiply(axes[..., 1], arm[..., 2], out=moved[..., 0])
-        moved[..., 0] -= axes[..., 2] * arm[..., 1]
-        np.multiply(axes[..., 2], arm[..., 0], out=moved[..., 1])
-        moved[..., 1] -= axes[..., 0] * arm[..., 2]
-        np.multiply(axes[..., 0], arm[..., 1], out=moved[..., 2])
-        moved[..., 2] -= axes[..., 1] * arm[..., 0]
+        moved = _across(axes, at[:, None] - posed.origins[:, steps])
         if sliding.any():
             moved[:, sliding] = axes[:, sliding]
+        for number, place in enumerate(places):
+            out[:, :, place] += gains[number] * moved[:, number]
+
+    def limb_rows(
+        self, posed: ChainPose, near: int, link: int, start: Array, end: Array, out: Array
+    ) -> None:
+        """Derivatives (T, 3, size) of the way from `start` to `end`, added into `out` (zeros).
+
+        The start (T, 3) is a point of the link `near`, the end (T, 3) of `link`, farther out on
+        the same limb: what moves both only turns the way between them.
+        """
+        along = end - start
+        _turn_base(along, out)
+        steps, places, gains, sliding = self._columns_above[link]
+        both = np.isin(steps, self._columns_above[near][0])
+        axes = posed.axes[:, steps]
+        arms = np.where(both[:, None], along[:, None], end[:, None] - posed.origins[:, steps])
+        moved = _across(axes, arms)
+        if sliding.any():
+            moved[:, sliding] = np.where(both[sliding][:, None], 0.0, axes[:, sliding])
         for number, place in enumerate(places):
             out[:, :, place] += gains[number] * moved[:, number]
 
@@ -205,3 +214,19 @@ class Chain:
                 )
             )
         return columns_above
+
+
+def _turn_base(away: Array, out: Array) -> None:
+    """The rotation of the base about the world's axes, e x away, into rows (T, 3, size)."""
+    out[:, 0, 4], out[:, 0, 5] = away[:, 2], -away[:, 1]
+    out[:, 1, 3], out[:, 1, 5] = -away[:, 2], away[:, 0]
+    out[:, 2, 3], out[:, 2, 4] = away[:, 1], -away[:, 0]
+
+
+def _across(axes: Array, arms: Array) -> Array:
+    """Cross products (T, n, 3), component by component: quicker than numpy's own."""
+    moved = np.empty(arms.shape)
+    for first, second, third in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        np.multiply(axes[..., second], arms[..., third], out=moved[..., first])
+        moved[..., first] -= axes[..., third] * arms[..., second]
+    return moved

@@ -61,6 +61,34 @@ class RotationTask:
 
 
 @dataclass(frozen=True, eq=False)
+class LimbTask:
+    """The way from a point of a link to one of a link farther out is to point along `goal` (T, 3).
+
+    This is what keeps a knee or an elbow on the side on which the person has it.
+    """
+
+    near: int
+    start: Array
+    link: int
+    end: Array
+    goal: Array
+    weight: Array
+
+    rows = 3
+
+    def fill(
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
+        """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
+        start, end = posed.point(self.near, self.start), posed.point(self.link, self.end)
+        chain.limb_rows(posed, self.near, self.link, start, end, jacobian)
+        length = np.linalg.norm(end - start, axis=1, keepdims=True)
+        weight = self.weight[frames][:, None]
+        jacobian *= (weight / length)[:, :, None]
+        np.multiply((end - start) / length - self.goal[frames], weight, out=rest)
+
+
+@dataclass(frozen=True, eq=False)
 class LevelTask:
     """An axis on a link is to be level: a sole does not stand on its edge."""
 
@@ -110,13 +138,14 @@ class FloorTask:
                 rest[:, row] = weight * at[:, 2]
 
 
-Task = PointTask | RotationTask | LevelTask | FloorTask
+Task = PointTask | RotationTask | LimbTask | LevelTask | FloorTask
 
 
 # Square roots of weights: per metre for places, per radian for rotations.
 PELVIS, KNEE, SHOULDER, ELBOW, HAND, FOOT = 6.0, 8.0, 10.0, 8.0, 25.0, 20.0
 PELVIS_ROTATION, CHEST_ROTATION, FOOT_ROTATION = 2.0, 3.0, 3.0
 HEAD_ROTATION, HAND_ROTATION = 1.5, 0.6
+LIMB = 1.0
 HELD, LEVEL, BELOW = 400.0, 20.0, 400.0
 KEPT_PLACE, KEPT_ROTATION = 18.0, 12.0
 # Nothing is left without any pull: what is not seen is better guessed than free.
@@ -137,12 +166,14 @@ class ClipTasks:
         goals, robot, kinematics = self.goals, self.chain.robot, self.chain.kinematics
         base = kinematics.names.index(robot.robot.base)
         hips, shoulders = self._seen("hip").min(axis=1), self._seen("shoulder", "hip").min(axis=1)
-        chest, axes = kinematics.place(robot.chest)
+        chest = kinematics.place(robot.chest)[0]
         weight = _weights(PELVIS, hips)
         tasks: list[Task] = [
             PointTask(base, robot.hip_centre, goals.positions["pelvis"], weight),
-            RotationTask(base, np.eye(3), goals.rotations["pelvis"], PELVIS_ROTATION * hips),
-            RotationTask(chest, axes[:, :3], goals.rotations["chest"], CHEST_ROTATION * shoulders),
+            RotationTask(base, robot.axes, goals.rotations["pelvis"], PELVIS_ROTATION * hips),
+            RotationTask(
+                chest, robot.chest_axes, goals.rotations["chest"], CHEST_ROTATION * shoulders
+            ),
         ]
         for number, side in enumerate(SIDES):
             for part, usual, above in (
@@ -156,10 +187,11 @@ class ClipTasks:
                 weight = _weights(usual * robot.weights.get(name, 1.0), seen)
                 tasks.append(PointTask(link, place[:, 3], goals.positions[name], weight))
             tasks += self._end(number)
+        tasks += self.limbs()
         if robot.head is not None and "head" in goals.rotations:
-            link, place = kinematics.place(robot.head)
+            link, axes = kinematics.place(robot.head)[0], robot.axes_on(robot.head)
             rotation = np.full(len(self.person), HEAD_ROTATION)
-            tasks.append(RotationTask(link, place[:, :3], goals.rotations["head"], rotation))
+            tasks.append(RotationTask(link, axes, goals.rotations["head"], rotation))
         return [*tasks, *self.standing()]
 
     def keeping(self, wanted: MotionState, firmness: float = 1.0) -> list[Task]:
@@ -172,6 +204,17 @@ class ClipTasks:
             RotationTask(base, np.eye(3), rotations, np.full(len(wanted), KEPT_ROTATION)),
             *self.standing(firmness),
         ]
+
+    def limbs(self) -> list[Task]:
+        """Shanks and forearms that point as the person's; knees and elbows are placed already."""
+        place, tasks = self.chain.kinematics.place, list[Task]()
+        for name, limb in self.goals.limbs.items():
+            if name.endswith(("shank", "forearm")):
+                (near, start), (link, end) = place(limb.near), place(limb.far)
+                weight = LIMB * np.maximum(limb.confidence, LEAST_SEEN)
+                task = LimbTask(near, start[:, 3], link, end[:, 3], limb.direction, weight)
+                tasks.append(task)
+        return tasks
 
     def ends(self) -> list[Task]:
         """Hands and feet that follow the person's."""

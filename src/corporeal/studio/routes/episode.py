@@ -13,14 +13,21 @@ from corporeal.catalog.audit import events_of
 from corporeal.catalog.episodes import (
     DocumentReference,
     FindingRow,
+    NotAssessedRow,
+    assessments_of,
     documents_of,
     findings_of,
+    not_assessed_of,
     scores_of,
 )
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
+from corporeal.errors import CorporealError
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.protocol import Protocol
+from corporeal.quality.assessment import Assessment, adherence
+from corporeal.quality.check import Finding, checks
 from corporeal.release.reading import releases_of
 from corporeal.schema.stream import Group, Kind
 from corporeal.studio.authentication import Reader
@@ -79,6 +86,34 @@ class EpisodeFinding(BaseModel):
     evidence: dict[str, list[float | None]] | None
 
 
+class NotAssessedCheck(BaseModel):
+    """A check that could not run, and why."""
+
+    check: str
+    reason: str
+
+
+class EpisodeAssessment(BaseModel):
+    """One judgement of an episode; the last one is in force."""
+
+    number: int
+    at: str
+    who: str
+    verdict: str
+    score: float | None
+    policy: str
+    reason: str | None
+
+
+class RuleAdherence(BaseModel):
+    """One rule of the protocol: kept, broken, or None where it could not be judged."""
+
+    name: str
+    check: str
+    kept: bool | None
+    message: str
+
+
 class ScorePart(BaseModel):
     """A part of the score, 0 to 1, and its share of all weights."""
 
@@ -88,7 +123,11 @@ class ScorePart(BaseModel):
 
 
 class EpisodeDetail(BaseModel):
-    """All that the page needs before it asks for samples."""
+    """All that the page needs before it asks for samples.
+
+    `checks` is how many there are for an episode; an episode that was judged before judgements were
+    kept has no `assessments`. `adherence` goes rule by rule through the protocol it follows.
+    """
 
     id: str
     epoch_ns: str
@@ -98,6 +137,11 @@ class EpisodeDetail(BaseModel):
     metadata: dict[str, Any]
     streams: list[EpisodeStream]
     findings: list[EpisodeFinding]
+    not_assessed: list[NotAssessedCheck]
+    checks: int
+    assessments: list[EpisodeAssessment]
+    protocol: str | None
+    adherence: list[RuleAdherence]
     scores: list[ScorePart]
     lanes: list[LaneFacts]
     releases: list[str]
@@ -126,6 +170,8 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:
         findings = findings_of(connection, episode_id)
+        missing = not_assessed_of(connection, [episode_id]).get(episode_id, [])
+        assessments = assessments_of(connection, episode_id)
         scores = scores_of(connection, episode_id)
         releases = releases_of(connection, episode_id)
         labels = seen_labels(connection, episode_id, actor)
@@ -133,6 +179,7 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
         taxonomy = kept_taxonomy(connection, labels.taxonomy) if labels is not None else None
     with studio.shelf.episode(episode_id) as episode:
         start_ns, end_ns = episode.span_ns
+        protocol = _protocol(episode) if assessments else None
         return EpisodeDetail(
             id=episode_id,
             epoch_ns=str(episode.epoch_ns),
@@ -142,6 +189,13 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
             metadata=episode.metadata,
             streams=[_stream(episode[path]) for path in episode],
             findings=[_finding(each, episode) for each in findings],
+            not_assessed=[
+                NotAssessedCheck(check=each.check, reason=each.reason) for each in missing
+            ],
+            checks=sum(check.scope == "episode" for check in checks().values()),
+            assessments=[EpisodeAssessment.model_validate(vars(each)) for each in assessments],
+            protocol=None if protocol is None else protocol.reference,
+            adherence=[] if protocol is None else _adherence(protocol, findings, missing),
             scores=[ScorePart(**vars(part)) for part in scores],
             lanes=[*label_lanes(annotation, taxonomy), *lanes_of(episode)],
             releases=releases,
@@ -163,6 +217,28 @@ def history(episode_id: str, studio: StudioDep, _: Reader) -> EpisodeHistory:
             for each in events
         ],
     )  # fmt: skip
+
+
+def _protocol(episode: Episode) -> Protocol | None:
+    """The protocol that the episode carries; none where it cannot be read any more."""
+    text = episode.documents.get("protocol")
+    if text is None:
+        return None
+    try:
+        return Protocol.parse(text, source=f"{episode.path}:protocol", suffix=".json")
+    except CorporealError:
+        return None
+
+
+def _adherence(
+    protocol: Protocol, findings: list[FindingRow], missing: list[NotAssessedRow]
+) -> list[RuleAdherence]:
+    """Every rule of the protocol, by what the catalogue holds of its checks."""
+    judged = Assessment(
+        tuple(Finding(each.message, check=each.check) for each in findings),
+        {each.check: each.reason for each in missing},
+    )
+    return [RuleAdherence(**vars(rule)) for rule in adherence(judged, protocol)]
 
 
 def _stream(reader: StreamReader) -> EpisodeStream:

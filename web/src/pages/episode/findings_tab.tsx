@@ -2,6 +2,7 @@ import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { FindingCard } from "./finding_card";
 import "./findings_tab.css";
+import { Adherence, assessedText, NotAssessed } from "./not_assessed";
 import { byWeight, count, isIncident, storyOf } from "./story";
 
 export interface FindingsTabProps {
@@ -10,7 +11,7 @@ export interface FindingsTabProps {
   chosen: number | null;
 }
 
-/** The verdict in words, then every finding, the gravest first; notes are folded. */
+/** The verdict in words, how much was judged, every finding, and what could not be judged. */
 export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
   const story = storyOf(episode);
   const sorted = byWeight(episode.findings);
@@ -32,13 +33,7 @@ export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
           <b>{story.verdict}</b>: {story.cause}
         </p>
       )}
-      {sorted.length === 0 && (
-        <p className="muted">
-          {episode.row.verdict === null
-            ? "No check has run yet. Run: corporeal ingest with its file, or corporeal check."
-            : "Every check passed."}
-        </p>
-      )}
+      <p className="muted">{assessedText(episode)}</p>
       <ul>{grave.map(card)}</ul>
       {notes.length > 0 && (
         <details open={grave.length === 0 || notes.some(({ number }) => number === chosen)}>
@@ -46,6 +41,8 @@ export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
           <ul>{notes.map(card)}</ul>
         </details>
       )}
+      <Adherence episode={episode} />
+      <NotAssessed episode={episode} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
+import { sampleEpisode } from "../../testing/samples";
 import { byWeight, failureMoment, storyOf } from "./story";
 
 function finding(number: number, more: Partial<EpisodeFinding>): EpisodeFinding {
@@ -25,8 +26,7 @@ function episode(
   more: Partial<EpisodeDetail> = {},
 ): EpisodeDetail {
   const whole = { verdict: "failed", success: null, failure: null, ...row } as EpisodeDetail["row"];
-  const empty = { metadata: {}, streams: [], findings: [], scores: [], lanes: [], releases: [] };
-  return { id: "x", epoch_ns: "0", start_ns: 0, end_ns: 1e10, row: whole, ...empty, ...more };
+  return sampleEpisode({ row: whole, end_ns: 1e10, ...more });
 }
 
 const events = {
@@ -67,4 +67,11 @@ test("without an event, the check that saw the fall tells its moment", () => {
 test("an episode against which nothing speaks says so", () => {
   const told = storyOf(episode({ verdict: "accepted", success: true }));
   expect([told.tone, told.verdict, told.moment]).toEqual(["good", "accepted", null]);
+  expect(told.cause).toBe("nothing was found against it.");
+});
+
+test("an episode that half of the checks could not look at says so", () => {
+  const not_assessed = [{ check: "joints_swapped", reason: "no action stream" }];
+  const told = storyOf(episode({ verdict: "accepted" }, { not_assessed, checks: 90 }));
+  expect(told.cause).toBe("nothing was found against it; 1 check of 90 could not run.");
 });

@@ -95,7 +95,9 @@ export function storyOf(episode: EpisodeDetail): Story {
   }
   if (!gravest) {
     const notes = episode.findings.length;
-    const well = `nothing speaks against it${notes ? `; ${count(notes, "note")}` : ""}.`;
+    const blind = episode.not_assessed.length;
+    const open = blind ? `; ${count(blind, "check")} of ${episode.checks} could not run` : "";
+    const well = `nothing was found against it${notes ? `; ${count(notes, "note")}` : ""}${open}.`;
     const cause = row.verdict === null ? "no check has looked at it yet." : well;
     return { tone, verdict, cause, moment: null, finding: null };
   }

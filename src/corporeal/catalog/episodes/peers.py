@@ -1,0 +1,142 @@
+"""Episodes to compare with: synopses of those that are there, and what a task is scored against."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, or_, select
+
+from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.episodes.reading import parts_of
+from corporeal.catalog.tables import EPISODE, REFERENCE, SYNOPSIS
+
+MOST_PEERS = 200
+"""Stored episodes that new ones are compared with: the latest of their task and robot."""
+LEAST_REFERENCE, MOST_REFERENCE = 8, 60
+"""Good episodes that a reference takes."""
+_GOOD = ("accepted", "annotated", "released")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A stored episode to compare with: its synopsis as bytes, and what it says of itself."""
+
+    id: str
+    batch: str | None
+    content: bytes
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The episodes that a task and robot are scored against: profiles as bytes, by id."""
+
+    task: str
+    robot: str
+    version: int
+    profiles: Mapping[str, bytes]
+
+    @property
+    def name(self) -> str:
+        """Such as `reach/g1@2`."""
+        return f"{self.task or 'no task'}/{self.robot or 'no robot'}@{self.version}"
+
+
+def find_peers(
+    connection: Connection, task: str | None, robot: str | None, *, besides: Collection[str]
+) -> list[Peer]:
+    """Stored episodes of a task and robot, the latest first; failed ones are no example."""
+    columns = (EPISODE.c.id, EPISODE.c.batch, SYNOPSIS.c.content, EPISODE.c.metadata)
+    query = (
+        select(*columns)
+        .join(SYNOPSIS, SYNOPSIS.c.episode == EPISODE.c.id)
+        .where(
+            _same(EPISODE.c.task, task),
+            _same(EPISODE.c.robot, robot),
+            EPISODE.c.state != "erased",
+            or_(EPISODE.c.verdict.is_(None), EPISODE.c.verdict != "failed"),
+        )
+        .order_by(EPISODE.c.recorded_ns.desc(), EPISODE.c.id)
+        .limit(MOST_PEERS + len(besides))
+    )
+    peers = [Peer(*row) for row in connection.execute(query)]
+    return [peer for peer in peers if peer.id not in besides][:MOST_PEERS]
+
+
+def find_reference(connection: Connection, task: str | None, robot: str | None) -> Reference | None:
+    """The latest reference of a task and robot. What was erased since is not in it any more."""
+    where = (REFERENCE.c.task == (task or ""), REFERENCE.c.robot == (robot or ""))
+    query = select(REFERENCE).where(*where).order_by(REFERENCE.c.version.desc()).limit(1)
+    row = connection.execute(query).first()
+    if row is None:
+        return None
+    profiles = dict(_profiles(connection, sorted(row.episodes)))
+    return Reference(row.task, row.robot, row.version, profiles)
+
+
+def make_reference(
+    connection: Connection, task: str | None, robot: str | None, *, who: str
+) -> Reference | None:
+    """Make the next version of a reference of the good episodes, inside a transaction.
+
+    It follows from which episodes are there, not from their order. None where there are too few,
+    and the one before where it is of the same episodes.
+    """
+    query = (
+        select(EPISODE.c.id)
+        .join(SYNOPSIS, SYNOPSIS.c.episode == EPISODE.c.id)
+        .where(
+            _same(EPISODE.c.task, task),
+            _same(EPISODE.c.robot, robot),
+            EPISODE.c.state.in_(_GOOD),
+            SYNOPSIS.c.profile.is_not(None),
+        )
+    )
+    good = sorted(connection.execute(query).scalars(), key=_by_chance)[:MOST_REFERENCE]
+    before = find_reference(connection, task, robot)
+    if len(good) < LEAST_REFERENCE:
+        return before
+    if before is not None and set(before.profiles) == set(good):
+        return before
+    version = 1 if before is None else before.version + 1
+    made = Reference(task or "", robot or "", version, dict(_profiles(connection, sorted(good))))
+    values = {"task": made.task, "robot": made.robot, "version": version, "episodes": sorted(good)}
+    connection.execute(insert(REFERENCE).values(**values, made_at=now(), made_by=who))
+    details = {"episodes": len(good), "version": version}
+    record(connection, [Change(who, "reference", f"reference:{made.name}", details=details)])
+    return made
+
+
+def count_unreferenced(connection: Connection) -> list[tuple[str | None, str | None, int]]:
+    """Tasks and robots with enough good episodes for a reference that they do not have."""
+    count = func.count()
+    query = (
+        select(EPISODE.c.task, EPISODE.c.robot, count)
+        .join(SYNOPSIS, SYNOPSIS.c.episode == EPISODE.c.id)
+        .where(EPISODE.c.state.in_(_GOOD), SYNOPSIS.c.profile.is_not(None))
+        .group_by(EPISODE.c.task, EPISODE.c.robot)
+        .having(count >= LEAST_REFERENCE)
+    )
+    known = set(connection.execute(select(REFERENCE.c.task, REFERENCE.c.robot).distinct()).tuples())
+    rows = connection.execute(query).tuples().all()
+    return [row for row in rows if (row[0] or "", row[1] or "") not in known]
+
+
+def _profiles(connection: Connection, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    for part in parts_of(ids):
+        query = select(SYNOPSIS.c.episode, SYNOPSIS.c.profile).where(
+            SYNOPSIS.c.episode.in_(part), SYNOPSIS.c.profile.is_not(None)
+        )
+        yield from connection.execute(query.order_by(SYNOPSIS.c.episode)).tuples()
+
+
+def _same(column: Any, value: str | None) -> Any:
+    return column.is_(None) if value is None else column == value
+
+
+def _by_chance(name: str) -> str:
+    """An order that no name is favoured in, and that is the same everywhere."""
+    return hashlib.sha256(name.encode()).hexdigest()

@@ -1,0 +1,213 @@
+"""Judges episodes as they are written, in a process of its own that gives way to the recorder."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from corporeal.cli.output import COLOURS
+from corporeal.cli.workspaces import enter_workspace
+from corporeal.episode import Episode
+from corporeal.errors import CorporealError
+from corporeal.exchange import open_dataset
+from corporeal.protocol import Protocol
+from corporeal.quality.inspection import InspectionOptions, inspect
+from corporeal.quality.policy import open_policy
+
+# As little of the machine as the system lets one have; the recorder goes first.
+_NICENESS = 15
+_MOST_NAMES = 6
+
+
+@dataclass(frozen=True)
+class EpisodeVerdict:
+    """What became of one episode: its verdict, and the names of what was found against it.
+
+    `verdict` is None where it could not be judged; `reason` then says why. `status` is what the
+    workspace did with it, where there is one.
+    """
+
+    path: Path
+    verdict: str | None
+    findings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    reason: str | None = None
+    status: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; what holds for nobody is left out."""
+        plain = {
+            "episode": str(self.path),
+            "verdict": self.verdict,
+            "findings": list(self.findings),
+            "notes": list(self.notes),
+            "reason": self.reason,
+            "status": self.status,
+        }
+        return {name: value for name, value in plain.items() if name != "status" or value}
+
+    def line(self) -> Text:
+        """One line for people: verdict, name, and what was found."""
+        verdict = self.verdict or "not judged"
+        names = ", ".join(self.findings[:_MOST_NAMES])
+        if len(self.findings) > _MOST_NAMES:
+            names += f" and {len(self.findings) - _MOST_NAMES} more"
+        reason = self.reason or "" if self.verdict is None or not names else ""
+        parts = [part for part in (names, reason, self.status or "") if part]
+        tail = f": {'; '.join(parts)}" if parts else ""
+        return Text.assemble((verdict, COLOURS.get(verdict, "yellow")), f" {self.path.name}{tail}")
+
+
+@dataclass(frozen=True)
+class JudgingTerms:
+    """By which rules, and into which workspace; it travels to the process that judges."""
+
+    policy: Path | None = None
+    pictures: bool = True
+    workspace: Path | None = None
+    batch: str | None = None
+
+
+def judge_episode(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
+    """Judge one episode file, under its own protocol; with a workspace it is taken in."""
+    try:
+        if terms.workspace is not None:
+            return _take_in(path, terms)
+        return _judge(path, terms)
+    except (CorporealError, OSError) as error:
+        return EpisodeVerdict(path, None, reason=str(error))
+
+
+def _judge(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
+    with closing(Episode.open(path)) as episode:
+        text = episode.documents.get("protocol")
+    protocol = None
+    if text is not None:
+        protocol = Protocol.parse(text, source=f"{path}:protocol", suffix=".json")
+    options = InspectionOptions(
+        open_policy(terms.policy), protocol=protocol, pictures=terms.pictures
+    )
+    report = inspect(partial(open_dataset, [path]), options, on="serial").episodes[0]
+    against = [finding for finding in report.findings if finding.severity != "note"]
+    return EpisodeVerdict(
+        path,
+        report.verdict,
+        tuple(dict.fromkeys(finding.check for finding in against)),
+        tuple(dict.fromkeys(each.check for each in report.findings if each.severity == "note")),
+        against[0].message if against else None,
+    )
+
+
+def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
+    # Only here: the libraries of a database take a second to load.
+    from corporeal.catalog.episodes import findings_of
+    from corporeal.catalog.ingestion import ingest
+
+    with enter_workspace(terms.workspace, "ingest") as (workspace, actor):
+        outcome = ingest(
+            workspace,
+            [path],
+            who=actor.name,
+            policy=open_policy(terms.policy),
+            pictures=terms.pictures,
+            batch=terms.batch,
+            on="serial",
+        ).outcomes[0]
+        with workspace.database.read() as connection:
+            rows = [] if outcome.id is None else findings_of(connection, outcome.id)
+    return EpisodeVerdict(
+        path,
+        outcome.state,
+        tuple(dict.fromkeys(row.check for row in rows if row.severity != "note")),
+        tuple(dict.fromkeys(row.check for row in rows if row.severity == "note")),
+        outcome.reason,
+        outcome.status,
+    )
+
+
+class EpisodeJudge:
+    """Judges what it is given, one episode after the other, in another process.
+
+    `judge` returns at once, from any thread; `on_verdict` is called from a thread of the judge. A
+    process that dies costs the verdict of the episode that it was at; the next one gets another.
+    """
+
+    def __init__(
+        self, terms: JudgingTerms, on_verdict: Callable[[EpisodeVerdict], None] = lambda _: None
+    ) -> None:
+        self.verdicts: list[EpisodeVerdict] = []
+        self._terms, self._on_verdict = terms, on_verdict
+        self._waiting: queue.SimpleQueue[Path | None] = queue.SimpleQueue()
+        self.process_id: int | None = None
+        self._pipe: Connection | None = None
+        self._thread = threading.Thread(target=self._run, name="judge", daemon=True)
+        self._thread.start()
+
+    def judge(self, path: Path) -> None:
+        """Judge this episode as soon as those before it are done."""
+        self._waiting.put(path)
+
+    def close(self) -> None:
+        """Wait until all are judged, and end the process."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (path := self._waiting.get()) is not None:
+            verdict = self._ask(path)
+            self.verdicts.append(verdict)
+            self._on_verdict(verdict)
+        if self._pipe is not None:
+            self._pipe.close()
+
+    def _ask(self, path: Path) -> EpisodeVerdict:
+        try:
+            if self._pipe is None:
+                self._pipe, self.process_id = _start(self._terms)
+            self._pipe.send(path)
+            verdict: EpisodeVerdict = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            if self._pipe is not None:
+                self._pipe.close()
+            self._pipe = None
+            reason = f"the process that judges ended ({str(error) or 'it was killed'})"
+            return EpisodeVerdict(path, None, reason=f"{reason}. Judge it: corporeal check {path}")
+        return verdict
+
+
+def _start(terms: JudgingTerms) -> tuple[Connection, int | None]:
+    """A process that answers paths with verdicts; it ends when our end of its pipe is closed."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs, terms), daemon=True)
+    # Deaf to Ctrl-C from its first moment: that ends the recording, not its verdicts.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        process.start()
+    finally:
+        theirs.close()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return ours, process.pid
+
+
+def _serve(pipe: Connection, terms: JudgingTerms) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(_NICENESS)
+    while True:
+        try:
+            path = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(judge_episode(path, terms))
