@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid, pressure_track
+from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid, openings_of, pressure_track
 from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
-from corporeal.schema import roles
+from corporeal.signal.hands import HandOpening
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
 
@@ -25,14 +25,15 @@ def measure(subject: Subject) -> Measure:
     outcome says that the grasp failed. A gripper is closed below the middle of its range. It holds
     something while its skin feels more than a tenth of its strongest pressure and ten times its
     noise, or, without skin, while the object keeps it more than a tenth of its range from where it
-    was told to go. Unit: 1. Higher is better. Not assessed where no gripper closes.
+    was told to go. Unit: 1. Higher is better. Not assessed where no gripper closes,
+    or where only fingers do, of which nothing tells whether they hold something.
     """
     failure = subject.recording.facts.outcome.failure
     if failure in FAILED:
         return Measure(0.0, "1", f"The recorded outcome is {failure}.")
     attempts = sorted(_attempts(subject))
     if not attempts:
-        raise NotAssessed("no gripper closes, and the outcome says nothing of a grasp")
+        raise NotAssessed("no hand closes that would show whether it holds something")
     held = [number for number, (_, success) in enumerate(attempts, 1) if success]
     if not held:
         return Measure(0.0, "1", f"None of {len(attempts)} closings holds anything.")
@@ -42,14 +43,14 @@ def measure(subject: Subject) -> Measure:
 
 def _attempts(subject: Subject) -> Iterator[tuple[float, bool]]:
     """When each closing began, and whether something was held till the end of it."""
-    for track in subject.ending_in(roles.GRIPPER).values():
-        side = track.spec.name.removesuffix(roles.GRIPPER)
-        if len(track) < 2:
+    for hand in openings_of(subject):
+        track = hand.opening
+        if len(track) < 2 or not hand.moves:
             continue
         grid = np.arange(track.time_ns[0], track.time_ns[-1], round(1e9 / RATE_HZ))
         try:
             opening = on_grid(track, grid)[:, 0]
-            holding = _holding(subject, side, grid, opening)
+            holding = _holding(subject, hand, grid, opening)
         except NotAssessed:
             continue
         span = float(np.ptp(opening))
@@ -61,8 +62,8 @@ def _attempts(subject: Subject) -> Iterator[tuple[float, bool]]:
                 yield float(grid[first]), _kept(holding[first:stop])
 
 
-def _holding(subject: Subject, side: str, grid: NDArray[np.int64], opening: Array) -> Flags:
-    skin = pressure_track(subject, side)
+def _holding(subject: Subject, hand: HandOpening, grid: NDArray[np.int64], opening: Array) -> Flags:
+    skin = pressure_track(subject, hand.side)
     if skin is not None:
         felt = on_grid(skin, grid)[:, 0]
         open_wide = opening > opening.max() - 0.5 * float(np.ptp(opening))
@@ -70,7 +71,9 @@ def _holding(subject: Subject, side: str, grid: NDArray[np.int64], opening: Arra
         felt = felt - np.median(rest)
         noise = 1.4826 * float(np.median(np.abs(rest - np.median(rest))))
         return np.asarray(felt > max(0.1 * float(felt.max()), 10.0 * noise, 1e-9))
-    target = on_grid(subject.track(f"{side}_gripper_target"), grid)[:, 0]
+    if hand.target is None or not hand.is_gripper:
+        raise NotAssessed(f"nothing tells whether the {hand.side} hand holds something")
+    target = on_grid(hand.target, grid)[:, 0]
     return np.asarray(opening - target > 0.1 * float(np.ptp(opening)))
 
 

@@ -11,10 +11,10 @@ from corporeal.quality.scoring.motion import (
     lasting,
     motion_of,
     on_grid,
+    openings_of,
 )
 from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
-from corporeal.schema import roles
 from corporeal.signal.runs import runs
 
 # A gripper that moves faster than this share of its range per second is at work.
@@ -41,9 +41,9 @@ def measure(subject: Subject) -> Measure:
 
 def _gripping(subject: Subject, motion: Motion) -> Flags:
     busy = np.zeros(len(motion.joints), bool)
-    for track in subject.ending_in(roles.GRIPPER).values():
+    for hand in openings_of(subject):
         try:
-            values = on_grid(track, motion.time_ns)
+            values = on_grid(hand.opening, motion.time_ns)
         except NotAssessed:
             continue
         span = np.ptp(values, axis=0)

@@ -8,7 +8,7 @@ import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.filters import low_pass
 from corporeal.signal.grid import finite_and_rising, interpolate, resample
+from corporeal.signal.hands import HandOpening, hand_openings
 from corporeal.signal.runs import keep_lasting, runs
 from corporeal.signal.track import Array, Track, track_of
 
@@ -221,6 +222,24 @@ def pressure_track(subject: Subject, side: str) -> Track | None:
         return None
     skin = track_of(label, subject.recording.signals[label])
     return replace(skin, values=skin.values.sum(axis=1, keepdims=True))
+
+
+@once_per_subject
+def openings_of(subject: Subject) -> tuple[HandOpening, ...]:
+    """How far each hand is open, gripper or fingers, wherever its numbers stand."""
+    names = {track.spec.name for track in subject.tracks.values()}
+    hands = hand_openings(partial(_finite_track, subject), names, subject.recording.embodiment)
+    return tuple(hands)
+
+
+def _finite_track(subject: Subject, *names: str) -> Track | None:
+    track = subject.find_track(*names)
+    if track is None:
+        return None
+    finite = np.isfinite(track.values).all(axis=1)
+    if finite.sum() < MIN_SAMPLES:
+        return None
+    return replace(track, time_ns=track.time_ns[finite], values=track.values[finite])
 
 
 def _hands(subject: Subject, grid: Array) -> list[Trail]:
