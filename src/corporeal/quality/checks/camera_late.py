@@ -22,7 +22,7 @@ FEWEST = 60
 FARTHEST_S = 0.5
 # So many ways to tell the lag must agree to within this, with so much confidence between them,
 # and so many times that of the others.
-VOICES, AGREE_S, BACKING, CLEARLY = 3, 0.035, 0.8, 2.5
+VOICES, AGREE_S, BACKING, CLEARLY = 3, 0.035, 0.8, 4.0
 # The agreement of two signals does not tell that they show different parts of the robot, which
 # begin to move one after the other: so many deviations of the estimate are doubted.
 DOUBT = 6.0
