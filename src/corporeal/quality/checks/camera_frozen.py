@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from corporeal.episode.recording import ImageSequence
 from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.motion import state_steps
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
@@ -72,7 +73,8 @@ def find(
         frozen = _frozen(track, speed, shortest)
         # Every picture on its own, as in a row of stills, leaves the codec nothing to repeat.
         coded = max(2.0, max_coded * len(track))
-        few = max_singles if track.is_key.all() else max(max_singles, coded)
+        stills = isinstance(subject.footage[track.label], ImageSequence) or track.is_key.all()
+        few = max_singles if stills else max(max_singles, coded)
         yield from _report(track, runs(frozen), max_still_s, few)
 
 
