@@ -11,7 +11,7 @@ from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.motion import state_steps
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import Flags, runs
+from corporeal.signal.runs import Flags, flags_of, runs
 from corporeal.signal.track import Array
 
 # Pictures before and after a run that tell how fast the scene was moving.
@@ -116,12 +116,13 @@ def _frozen(track: PictureTrack, speed: Array | None, shortest: int) -> Flags:
     for level in LEVELS:
         quiet = track.stir < level
         quiet[0] = False
+        usual = flags_of(runs(quiet, least=shortest), len(track))
         for run in _runs(track, quiet, level):
             if (
                 run.stop - run.first >= shortest
                 and _is_freeze(run, track, speed)
                 and not track.is_refreshed(run.stop)
-                and _chance(run, quiet, expected) < IMPROBABLE
+                and _chance(run, usual, expected) < IMPROBABLE
             ):
                 frozen[run.first : run.stop] = True
     return frozen

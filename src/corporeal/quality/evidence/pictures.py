@@ -139,7 +139,12 @@ class PictureTrack:
         turn = apart == (apart.max() if len(apart) else 0)
         flags = np.zeros(len(self), bool)
         flags[keys[turn & (apart >= RARE_KEYS)]] = True
-        return flags
+        if not flags[1:].any():
+            return flags
+        # Only a coarse codec saves motion up for them: they then stir more than other pictures do.
+        usual = float(np.median(self.stir[1:][~flags[1:]]))
+        is_coarse = float(np.median(self.stir[flags])) > 2 * usual + 1.0
+        return flags & is_coarse
 
     def is_refreshed(self, number: int) -> bool:
         """Whether the codec draws the scene anew about there, and so shows what it had left out."""
