@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
+from corporeal.episode.facts import ASSUMED, STREAM_RATES
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.schema import Stream
 
@@ -117,6 +118,12 @@ def without(recording: Recording, label: str, lost: Any) -> Recording:
     kept = np.setdiff1d(np.arange(len(was)), np.arange(len(was))[lost])
     changed = replace(was, time_ns=was.time_ns[kept], values=was.values[kept])
     return with_signal(recording, label, changed)
+
+
+def unstated(recording: Recording) -> Recording:
+    """The same recording as out of a bag: its rates are only what the stamps come to."""
+    assumed = {ASSUMED: {STREAM_RATES: "the middle step: a bag states none"}}
+    return replace(recording, metadata={**recording.metadata, **assumed})
 
 
 def with_signal(recording: Recording, label: str, signal: ArraySignal) -> Recording:

@@ -41,3 +41,19 @@ def test_a_constant_offset_is_found() -> None:
 def test_a_recording_without_a_base_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no base_pose"):
         found(without("base_pose"))
+
+
+def test_a_robot_that_jumps_and_lands_passes() -> None:
+    def jump(values: np.ndarray) -> None:
+        values[100:, 2] += 0.25 * np.abs(np.sin(np.arange(len(values) - 100) / 40))
+
+    assert found(altered("debug/base_pose", jump)) == []
+
+
+def test_a_robot_on_a_box_is_in_no_other_unit() -> None:
+    def climb(values: np.ndarray) -> None:
+        values[:, 2] += 0.85
+
+    (finding,) = found(altered("debug/base_pose", climb))
+    assert " in " not in finding.message.partition("stands at")[2]
+    assert finding.severity != "fail"

@@ -64,3 +64,10 @@ def test_a_camera_of_half_the_rate_gets_a_note_only() -> None:
 def test_a_recording_without_a_camera_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no video"):
         list(CHECK.find(blind()))
+
+
+def test_one_picture_that_a_codec_left_out_is_tolerated(tmp_path: Path) -> None:
+    recording = filmed(120)
+    footage = movie(tmp_path / "frozen.mp4", frozen(50, 51)(pictures(120)))
+    coded = replace(recording, signals={**recording.signals, CAMERA: footage})
+    assert list(CHECK.find(Subject(coded))) == []

@@ -32,3 +32,10 @@ def test_four_centimetres_into_the_floor_are_found_in_their_frames() -> None:
 def test_a_recording_without_a_base_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no base_pose"):
         found(without("base_pose"))
+
+
+def test_a_robot_that_lands_after_a_jump_is_on_the_ground() -> None:
+    def jump(values: np.ndarray) -> None:
+        values[100:, 2] += 0.25 * np.abs(np.sin(np.arange(len(values) - 100) / 40))
+
+    assert found(altered("debug/base_pose", jump)) == []

@@ -36,3 +36,8 @@ def test_a_force_that_the_motion_does_not_explain_is_not_assessed() -> None:
 def test_rows_without_force_are_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="wrench"):
         list(CHECK.find(Subject(rows(30.0))))
+
+
+def test_forty_milliseconds_are_found_and_measured() -> None:
+    (finding,) = CHECK.find(Subject(moving(late_s={WRENCH: 0.04})))
+    assert finding.value == pytest.approx(0.04, abs=0.01)

@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.quality.moving import IMU, POSITION, moving, restamped, rows, without
+from tests.quality.moving import (
+    IMU,
+    POSITION,
+    TARGET,
+    VELOCITY,
+    moving,
+    restamped,
+    rows,
+    unstated,
+    without,
+)
 
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
@@ -55,3 +65,34 @@ def test_events_are_not_assessed() -> None:
     events = replace(recording, signals={POSITION: replace(signal, spec=spec)})  # type: ignore[type-var]
     with pytest.raises(NotAssessed, match="with a rate"):
         list(CHECK.find(Subject(events)))
+
+
+def test_a_late_loop_of_a_bag_has_no_gap() -> None:
+    def late(when: np.ndarray) -> np.ndarray:
+        when[400:] += 23_000_000
+        return when
+
+    assert list(CHECK.find(Subject(unstated(restamped(moving(), POSITION, late))))) == []
+
+
+def test_lost_samples_of_a_bag_are_a_note_where_whole_steps_are_missing() -> None:
+    (finding,) = CHECK.find(Subject(unstated(without(moving(), IMU, slice(900, 904)))))
+    assert (finding.stream, finding.severity) == (IMU, "note")
+    assert "usually comes" in finding.message
+
+
+def test_a_second_of_silence_in_a_bag_asks_for_a_human() -> None:
+    (finding,) = CHECK.find(Subject(unstated(without(moving(), IMU, slice(900, 1100)))))
+    assert (finding.stream, finding.severity) == (IMU, "quarantine")
+
+
+def test_commands_of_a_bag_may_pause() -> None:
+    assert list(CHECK.find(Subject(unstated(without(moving(), TARGET, slice(100, 200)))))) == []
+
+
+def test_parts_of_one_message_are_one_finding() -> None:
+    lost = slice(400, 405)
+    both = without(without(moving(), POSITION, lost), VELOCITY, lost)
+    (finding,) = CHECK.find(Subject(both))
+    assert finding.stream == POSITION
+    assert VELOCITY in finding.message

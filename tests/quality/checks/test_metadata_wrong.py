@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from tests.quality.demonstrations import STATE, demonstration, edited, rows, told
 
+from corporeal.episode.facts import ASSUMED, STREAM_RATES
 from corporeal.episode.recording import Defect
 from corporeal.quality import Subject
 from corporeal.quality.checks.metadata_wrong import find
@@ -50,3 +51,8 @@ def test_says_what_the_reader_met() -> None:
     defect = Defect("metadata_wrong", "fps is 20, the stamps say 30", 0, "timestamp", 30.0, 20.0)
     (found,) = find(Subject(replace(demonstration(), defects=(defect,))))
     assert (found.stream, found.value) == ("timestamp", 30.0)
+
+
+def test_topics_of_a_bag_may_end_before_it_does() -> None:
+    bag = {ASSUMED: {STREAM_RATES: "the middle step"}}
+    assert not list(find(Subject(rows(told(demonstration(), **_marked(), **bag), np.arange(300)))))

@@ -50,3 +50,10 @@ def test_a_jump_of_the_rotation_itself_fails() -> None:
 def test_a_recording_without_quaternions_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no stream holds quaternions"):
         found(without("base_pose"))
+
+
+def test_to_no_orientation_nothing_jumps() -> None:
+    def lose(values: np.ndarray) -> None:
+        values[100:120, 3:] = 0
+
+    assert found(altered("debug/base_pose", lose)) == []

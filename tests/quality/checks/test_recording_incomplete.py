@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.quality.demonstrations import STATE, demonstration, told
 
+from corporeal.episode.facts import ASSUMED, STREAM_RATES
 from corporeal.quality import Subject
 from corporeal.quality.checks.recording_incomplete import CHECK, find
 
@@ -33,3 +34,11 @@ def test_says_one_reason_once() -> None:
 def test_finds_samples_that_were_lost_on_the_way() -> None:
     (found,) = find(Subject(told(demonstration(), losses={STATE: {"full": 3, "late": 2}})))
     assert (found.stream, found.value) == (STATE, 5.0)
+
+
+def test_what_a_bag_seems_to_miss_is_not_lost() -> None:
+    bag = {ASSUMED: {STREAM_RATES: "the middle step"}, "losses": {STATE: {"missed": 9}}}
+    assert not list(find(Subject(told(demonstration(), **bag))))
+    bag["losses"] = {STATE: {"missed": 9, "refused": 2}}
+    (found,) = find(Subject(told(demonstration(), **bag)))
+    assert found.value == 2.0

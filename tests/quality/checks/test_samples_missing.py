@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.quality.moving import IMU, POSITION, moving, restamped, without
+from tests.quality.moving import IMU, POSITION, moving, restamped, unstated, without
 
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
@@ -54,3 +54,14 @@ def test_a_wrong_clock_is_not_taken_for_missing_samples() -> None:
 def test_a_recording_without_rates_is_not_assessed() -> None:
     with pytest.raises(NotAssessed):
         list(CHECK.find(Subject(replace(moving(), signals={}))))
+
+
+def test_a_bag_promises_no_number_of_samples() -> None:
+    lost = np.random.default_rng(0).choice(np.arange(5, 1190), 36, replace=False)
+    assert list(CHECK.find(Subject(unstated(without(moving(), POSITION, lost))))) == []
+
+
+def test_a_sensor_of_a_bag_that_ends_early_is_a_note() -> None:
+    (finding,) = CHECK.find(Subject(unstated(without(moving(), IMU, slice(2000, None)))))
+    assert (finding.stream, finding.severity) == (IMU, "note")
+    assert "ends 2.0" in finding.message

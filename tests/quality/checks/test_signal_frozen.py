@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.quality.reaching import IMU, POSITION, TORQUE, altered, reaching, table, without
 
+from corporeal.episode.recording import ArraySignal
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
 from corporeal.quality.checks.signal_frozen import CHECK
+from corporeal.schema import Stream
 
 
 def freeze(first: int, stop: int, number: int | None = None) -> object:
@@ -52,3 +56,37 @@ def test_a_recording_without_sensors_is_not_assessed() -> None:
     roles = [s.spec.name for s in reaching().signals.values() if s.spec.group != "actions"]
     with pytest.raises(NotAssessed):
         list(CHECK.find(without(reaching(), *roles)))
+
+
+def test_a_robot_that_rests_may_repeat_everything() -> None:
+    """Encoders of coarse steps: at the end of the motion all joints stand to the last bit."""
+    recording = reaching()
+    signals = dict(recording.signals)
+    for label, signal in recording.signals.items():
+        if signal.spec.name != "pelvis_imu":
+            values = np.array(signal[:])
+            values[-len(values) // 4 :] = values[-len(values) // 4]
+            signals[label] = ArraySignal(signal.spec, np.asarray(signal.time_ns), values)
+    assert list(CHECK.find(Subject(replace(recording, signals=signals)))) == []
+
+
+def test_a_nameless_imu_that_is_stuck_is_found() -> None:
+    values = np.tile((0.0, 0.0, 9.81, 0.0, 0.0, 0.0), (400, 1))
+    spec = Stream.model_validate(
+        {
+            "name": "imu",
+            "group": "observations",
+            "shape": [6],
+            "rate_hz": 100.0,
+            "unit": "1",
+            "dtype": "float64",
+        }
+    )
+    stuck = ArraySignal(spec, np.arange(400) * 10_000_000, values)
+    recording = replace(reaching(), signals={"observation.imu": stuck})
+    (finding,) = CHECK.find(Subject(recording))
+    assert (finding.stream, finding.frames) == ("observation.imu", ((0, 400),))
+    trembling = ArraySignal(
+        spec, stuck.time_ns, values + np.random.default_rng(0).normal(size=(400, 6))
+    )
+    assert not list(CHECK.find(Subject(replace(recording, signals={"observation.imu": trembling}))))

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
+from corporeal.episode.recording import ImageSequence
 from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.motion import state_steps
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
 from corporeal.quality.subject import Subject
-from corporeal.signal.runs import Flags, runs
+from corporeal.signal.runs import Flags, flags_of, runs
 from corporeal.signal.track import Array
 
 # Pictures before and after a run that tell how fast the scene was moving.
@@ -28,6 +30,8 @@ ABRUPT = 6.0
 SILENT = 0.3
 # With so many key pictures, each one's coding errors stir the scene a little.
 KEY_RICH = 0.3
+# A run that comes about by itself more often than this is the codec's doing.
+IMPROBABLE = 0.01
 # Half of the pictures are repeats: the camera runs at half the rate.
 HALF_RATE = 0.7
 
@@ -46,11 +50,16 @@ class Run:
     usual: float
 
 
-def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -> Findings:
+def find(
+    subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0, max_coded: float = 0.05
+) -> Findings:
     """Yield runs of repeated pictures that last longer than `max_still_s` while things moved.
 
     A run counts when the scene jumps at its end, or when the robot's state moved on until the
-    episode's end. Single repeated pictures count when there are more than `max_singles`.
+    episode's end; and only if the movie does not repeat pictures at that speed all along, as the
+    codec of a small or coarse movie does with slow motion. Single repeated pictures count when
+    there are more than `max_singles`; in a movie whose codec may leave pictures out, when they are
+    more than a share `max_coded`.
 
     Why: the state moves on while the picture stands, so the two no longer belong together.
     Fix: cut the episode at the frozen stretch; look for a camera that loses its link.
@@ -62,10 +71,16 @@ def find(subject: Subject, *, max_still_s: float = 0.05, max_singles: int = 0) -
             yield _half_rate_note(track)
             shortest = 3
         frozen = _frozen(track, speed, shortest)
-        yield from _report(track, runs(frozen), max_still_s, max_singles)
+        # Every picture on its own, as in a row of stills, leaves the codec nothing to repeat.
+        coded = max(2.0, max_coded * len(track))
+        stills = isinstance(subject.footage[track.label], ImageSequence) or track.is_key.all()
+        few = max_singles if stills else max(max_singles, coded)
+        yield from _report(track, runs(frozen), max_still_s, few)
 
 
-def _report(track: PictureTrack, repeats: Spans, max_still_s: float, max_singles: int) -> Findings:
+def _report(
+    track: PictureTrack, repeats: Spans, max_still_s: float, max_singles: float
+) -> Findings:
     long = tuple((first, stop) for first, stop in repeats if stop - first > 1)
     singles = tuple((first, stop) for first, stop in repeats if stop - first == 1)
     if long:
@@ -97,13 +112,39 @@ def _report(track: PictureTrack, repeats: Spans, max_still_s: float, max_singles
 def _frozen(track: PictureTrack, speed: Array | None, shortest: int) -> Flags:
     """Pictures that repeat the one before although the scene moved on."""
     frozen = np.zeros(len(track), bool)
+    expected = _expected_stir(track, speed)
     for level in LEVELS:
         quiet = track.stir < level
         quiet[0] = False
+        usual = flags_of(runs(quiet, least=shortest), len(track))
         for run in _runs(track, quiet, level):
-            if run.stop - run.first >= shortest and _is_freeze(run, track, speed):
+            if (
+                run.stop - run.first >= shortest
+                and _is_freeze(run, track, speed)
+                and not track.is_refreshed(run.stop)
+                and _chance(run, usual, expected) < IMPROBABLE
+            ):
                 frozen[run.first : run.stop] = True
     return frozen
+
+
+def _expected_stir(track: PictureTrack, speed: Array | None) -> Array:
+    """How much each picture should stir: by the speed of the state, or by its neighbours."""
+    if speed is not None and (speed > 0).any():
+        fast = speed > MOVING * float(np.quantile(speed, 0.9))
+        return np.asarray(speed * float(np.median(track.stir[fast] / speed[fast])))
+    return np.asarray(scipy.ndimage.percentile_filter(track.stir, 70, 2 * NEARBY + 1))
+
+
+def _chance(run: Run, quiet: Flags, expected: Array) -> float:
+    """How often such a run comes by itself: as pictures that should stir as much are quiet."""
+    inside = slice(run.first, run.stop)
+    alike = expected >= 0.7 * float(np.median(expected[inside]))
+    alike[inside] = False
+    share = (np.count_nonzero(quiet & alike) + 1) / (np.count_nonzero(alike) + 2)
+    length = run.stop - run.first
+    # Singles are counted instead.
+    return float(len(quiet) * share ** min(length, NEARBY)) if length > 1 else 0.0
 
 
 def _runs(track: PictureTrack, quiet: Flags, level: float) -> Iterator[Run]:
@@ -176,7 +217,10 @@ def _half_rate(track: PictureTrack) -> bool:
     stir = track.stir[1:]
     pairs = stir[: len(stir) // 2 * 2].reshape(-1, 2)
     low, high = pairs.min(axis=1), pairs.max(axis=1)
-    lively = high > 2 * VISIBLE
+    # Key pictures alone may stir a still scene that is coarsely coded.
+    keys = track.is_key[1:][: len(pairs) * 2].reshape(-1, 2)
+    pulsing = keys[np.arange(len(pairs)), pairs.argmax(axis=1)] & ~keys.all(axis=1)
+    lively = high > np.where(pulsing, 4 * VISIBLE, 2 * VISIBLE)
     if lively.sum() < 10:
         return False
     return float((low[lively] < 0.35 * high[lively]).mean()) > HALF_RATE

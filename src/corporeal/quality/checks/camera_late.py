@@ -1,5 +1,7 @@
 """What a camera shows moves when the robot does."""
 
+from __future__ import annotations
+
 from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import combinations
@@ -22,7 +24,7 @@ FEWEST = 60
 FARTHEST_S = 0.5
 # So many ways to tell the lag must agree to within this, with so much confidence between them,
 # and so many times that of the others.
-VOICES, AGREE_S, BACKING, CLEARLY = 3, 0.035, 0.8, 2.5
+VOICES, AGREE_S, BACKING, CLEARLY = 3, 0.035, 0.8, 4.0
 # The agreement of two signals does not tell that they show different parts of the robot, which
 # begin to move one after the other: so many deviations of the estimate are doubted.
 DOUBT = 6.0
@@ -57,6 +59,10 @@ class MeasuredLag:
         """The part of the lag that is sure."""
         return max(0.0, abs(self.seconds) - self.doubt_s)
 
+    def in_rows(self, period_s: float) -> MeasuredLag:
+        """The same of a table, whose rows hold pictures that are up to half a row off."""
+        return MeasuredLag(self.seconds, self.doubt_s + period_s / 2)
+
 
 def find(
     subject: Subject,
@@ -70,13 +76,14 @@ def find(
     The change from picture to picture is compared with the speed of the robot's state, whatever
     the stamps say, and with that of every other camera. What counts is the lag less its doubt: a
     millisecond or two between two eyes that see the same, some 20 ms between a camera and the
-    joints. A lag of over 0.1 s beyond doubt fails the episode. NotAssessed where they have too
-    little in common to tell.
+    joints, and half a row more in a table. A lag of over 0.1 s beyond doubt fails the episode.
+    NotAssessed where they have too little in common to tell.
 
     Why: a policy trained on late pictures acts on what was, and overshoots.
     Fix: shift the stamps by the lag found; find the buffer or the clock that causes it.
     """
     motion, reason = _motion(subject)
+    rows = subject.recording.regridded
     activities: dict[str, Activity] = {}
     lags: dict[str, MeasuredLag] = {}
     unsure, limits = [], (max_late_s, max_early_s)
@@ -88,6 +95,8 @@ def find(
             continue
         activities[track.label] = activity
         found = None if motion is None else _lag(motion, activity)
+        if found is not None and rows:
+            found = found.in_rows(track.period_s)
         if motion is None or found is None:
             unsure.append(reason or f"{track.label} shows too little of the robot's motion")
             continue
@@ -98,7 +107,7 @@ def find(
         drift = _drift(motion, activity)
         if drift is not None and abs(drift[0]) > max_drift_s:
             yield _drifts(track, *drift, max_drift_s)
-    compared = yield from _pairs(activities, lags, reported, limits)
+    compared = yield from _pairs(activities, lags, reported, limits, rows=rows)
     if not lags and not compared:
         raise NotAssessed("; ".join(dict.fromkeys(unsure)))
 
@@ -120,12 +129,16 @@ def _pairs(
     lags: dict[str, MeasuredLag],
     reported: set[str],
     limits: tuple[float, float],
+    *,
+    rows: bool,
 ) -> Generator[Finding, None, int]:
     """Cameras that show the same motion at different times; returns how many pairs could tell."""
     compared = 0
     for one, other in combinations(activities, 2):
         found = _between(activities[one], activities[other])
         compared += found is not None
+        if found is not None and rows:
+            found = found.in_rows(float(np.median(np.diff(activities[one].seconds))))
         if found is None or {one, other} & reported or not _is_over(found, *limits):
             continue
         # Of the two, the one that is farther from the robot's own motion; else the later one.

@@ -15,7 +15,7 @@ def find(
     max_saturated: float = 0.3,
     min_bright: float = 60.0,
     min_pictures: int = 3,
-    white_level: int = 250,
+    white_level: int = 253,
     min_contrast: float = 2.0,
 ) -> Findings:
     """Yield stretches of `min_pictures` or more that are over-exposed or under-exposed.

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
+from corporeal.quality.evidence.time import repeats
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -21,8 +22,8 @@ LONGEST = 12
 FEWEST, LEVELS = 12, 20
 # Of one motion: neighbouring steps that go the same way. Of a held one: steps right after a step.
 ONWARD, FRESH = 0.6, 0.2
-# Nearly all columns at once are rows that repeat, which another check reports.
-ALL = 0.9
+# So many rows that repeat as a whole are another check's to report.
+ROWS = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +57,8 @@ def find(subject: Subject, *, max_rows: float = 2.0, max_hold_s: float = 0.1) ->
             for column in np.flatnonzero(moving).tolist()
             if (hold := hold_of(values[:, column], column)) is not None and hold.rows > max_rows
         ]
-        is_state = track.spec.name in roles.MEASURED
-        if holds and not (is_state and len(holds) > ALL * int(moving.sum())):
+        whole_rows = track.spec.name in roles.MEASURED and holds and repeats(values).mean() > ROWS
+        if holds and not whole_rows:
             yield _finding(track, holds, max_rows, max_hold_s)
 
 

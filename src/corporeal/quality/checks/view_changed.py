@@ -26,6 +26,8 @@ EVERYWHERE = 0.5
 # A turned picture is recognised when its misfit is this share of the plain one's; red and blue
 # when the exchanged colours fit by so much better.
 BETTER = 0.3
+# A shift is more than so many pixels of the camera's own.
+PIXELS = 1.5
 # Two scenes have about as much detail; a covered or black one has less than this share.
 LIVELY = 0.6
 
@@ -33,7 +35,8 @@ LIVELY = 0.6
 def find(subject: Subject, *, max_shift: float = 0.01) -> Findings:
     """Yield cameras whose whole view changes from one picture to the next and stays changed.
 
-    A shift counts from `max_shift` on, as a share of the picture's width. Turned or mirrored
+    A shift counts from `max_shift` on, as a share of the picture's width, and from one and a half
+    pixels of the camera. What a codec shows late at a key picture is none. Turned or mirrored
     pictures, red and blue exchanged, and a cut to another scene are named as such.
 
     Why: a camera that was knocked no longer fits its calibration, nor the other episodes.
@@ -56,11 +59,13 @@ def _steps(track: PictureTrack, max_shift: float) -> Iterator[tuple[int, str, fl
     change = _change(track)
     last = -NEARBY
     for place in _sudden(change):
-        if place - last < NEARBY:
+        if place - last < NEARBY or track.is_refreshed(place):
             continue
         before = _typical(track, max(0, place - NEARBY), place)
         after = _typical(track, place, min(len(track), place + NEARBY))
-        found = _explain(before, after, max_shift)
+        # A step of one pixel of a small movie is its codec's; of a large one it is a shift.
+        width = min((size[1] for size in track.sizes), default=WIDTH)
+        found = _explain(before, after, max(max_shift, PIXELS / width))
         if found is not None:
             last = place
             yield place, *found

@@ -35,6 +35,8 @@ ORDINARY = 0.5
 _PLANAR = ("yuv420p", "yuvj420p", "yuv422p", "yuvj422p", "yuv444p", "yuvj444p", "nv12", "gray")
 # Movies keep brightness in 16..235 unless they say otherwise.
 _TO_FULL: Levels = np.clip((np.arange(256) - 16) * 255 / 219 + 0.5, 0, 255).astype(np.uint8)
+# Key pictures farther apart than this are rare: a coarse codec lets slow motion wait for them.
+RARE_KEYS = 6
 # Brightness per pixel from which on an edge is seen to move.
 EDGE = 1.5
 
@@ -128,6 +130,25 @@ class PictureTrack:
         place = moved.shape[1] - moved.shape[1] // 100
         liveliest = np.partition(moved, place, axis=1)[:, place:]
         return np.concatenate(([0.0], liveliest.mean(axis=1)))
+
+    @cached_property
+    def _refreshes(self) -> Flags:
+        """Key pictures (T,) that come because it is their turn, in a movie that has few of them."""
+        keys = np.flatnonzero(self.is_key)
+        apart = np.diff(keys, prepend=0)
+        turn = apart == (apart.max() if len(apart) else 0)
+        flags = np.zeros(len(self), bool)
+        flags[keys[turn & (apart >= RARE_KEYS)]] = True
+        if not flags[1:].any():
+            return flags
+        # Only a coarse codec saves motion up for them: they then stir more than other pictures do.
+        usual = float(np.median(self.stir[1:][~flags[1:]]))
+        is_coarse = float(np.median(self.stir[flags])) > 2 * usual + 1.0
+        return flags & is_coarse
+
+    def is_refreshed(self, number: int) -> bool:
+        """Whether the codec draws the scene anew about there, and so shows what it had left out."""
+        return bool(self._refreshes[number : number + 2].any())
 
     def when(self, number: int) -> str:
         """The time of a picture in words, for messages."""
