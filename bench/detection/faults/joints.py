@@ -301,7 +301,7 @@ def _sides(recording: Recording, rng: Rng) -> tuple[tuple[str, ...], tuple[str, 
     return tuple(one for one, _ in pairs), tuple(two for _, two in pairs)
 
 
-_ORDER = {"joints_swapped", "joint_names_wrong", "columns_unusual"}
+_ORDER = {"joints_swapped", "joint_names_wrong", "columns_unusual", "joint_order_wrong"}
 
 
 def _swap(which: str, choose: Callable[..., tuple[tuple[str, ...], tuple[str, ...]]], what: str,
@@ -346,7 +346,8 @@ def _flip(which: str) -> Fault:
     inject.__name__ = f"sign_flipped_{which}"
     where = which if which != "both" else "state and action"
     inject.__doc__ = f"A joint turns the other way in the {where}."
-    names = {"joint_sign_flipped", "joints_swapped", "columns_unusual", "joint_beyond_limit"}
+    names = {"joint_sign_flipped", "joints_swapped", "columns_unusual", "joint_order_wrong",
+             "joint_beyond_limit"}  # fmt: skip
     return fault(names if which == "both" else names - {"joint_beyond_limit"})(inject)
 
 

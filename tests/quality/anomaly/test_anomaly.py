@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,13 +10,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench.partners import PROJECT, PartnerError, partner_python
+from tests.quality.reaching import changed
 from tests.quality.strokes import episode, strokes
 
+from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
+from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
-from corporeal.quality.anomaly.channels import channels_of
+from corporeal.quality.anomaly.channels import CAMERA, channels_of
 from corporeal.quality.anomaly.envelope import Envelope, learn
-from corporeal.quality.anomaly.network import NetworkDetector, NetworkShape, train
+from corporeal.quality.anomaly.network import (
+    NetworkDetector,
+    NetworkShape,
+    detector_of_task,
+    train,
+)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +73,7 @@ def test_an_episode_that_lacks_a_channel_is_not_assessed(usual: Envelope) -> Non
 
 def test_channels_are_there_for_a_table_of_states_alone() -> None:
     found = channels_of(Subject(strokes(rate_hz=30.0)))
-    assert found.names == ("joint_speed",)
+    assert found.names == ("joint_speed", "joint_jolt", "joint_rest")
     assert found.asked.shape == (len(found.time_ns), 0)
     assert set(found.phase) == {0}
     with pytest.raises(NotAssessed):
@@ -78,6 +87,57 @@ def test_phases_follow_the_gripper() -> None:
     assert set(found.phase[(second > 2.8) & (second < 6.8)]) == {1}
     assert set(found.phase[second > 7.3]) == {4}
     assert found.progress.max() == 1.0
+
+
+def test_the_detector_of_a_task_is_found_in_a_folder(usual: Envelope, tmp_path: Path) -> None:
+    (tmp_path / "other.npz").write_bytes(b"no archive")
+    assert detector_of_task(tmp_path, "stack") is None
+    replace(usual, tasks=("stack", "sort")).save(tmp_path / "usual.npz")
+    found = detector_of_task(tmp_path, "sort")
+    assert isinstance(found, Envelope)
+    assert found.tasks == ("stack", "sort")
+    assert detector_of_task(tmp_path, "walk") is None
+    assert detector_of_task(tmp_path, None) is None
+
+
+@pytest.fixture(scope="module")
+def arms(shared_data: Path) -> list[Recording]:
+    """Nine real episodes of a G1 with fingers."""
+    dataset = open_dataset(shared_data / "lerobot" / "g1_inspire_v21_part")
+    return [dataset.open(number) for number in dataset.episodes[:9]]
+
+
+def _spoilt(recording: Recording, edit: Callable[[np.ndarray], None]) -> Recording:
+    return changed(recording, joint_position=edit, joint_position_target=edit)
+
+
+def test_fingers_are_hands_whatever_they_are_called(arms: list[Recording]) -> None:
+    found = channels_of(Subject(arms[0]))
+    assert {"near_opening", "near_gap", "near_grip_pace", "grips"} <= set(found.names)
+    assert set(found.phase) >= {0, 1}
+
+
+def test_a_jerk_and_a_stop_of_a_real_arm_are_found_where_they_are(arms: list[Recording]) -> None:
+    def jerk(values: np.ndarray) -> None:
+        values[200:212, 10] += 0.4 * np.sin(np.linspace(0, np.pi, 12))
+
+    def stop(values: np.ndarray) -> None:
+        values[150:240] = values[150]
+
+    usual = learn(arms[1:])
+    assert usual.segments(arms[0]) == []
+    for edit, begin_s, end_s in ((jerk, 6.6, 7.1), (stop, 5.0, 8.1)):
+        segments = usual.segments(_spoilt(arms[0], edit))
+        assert any(each.end_ns > begin_s * 1e9 and each.start_ns < end_s * 1e9 + 1e9
+                   for each in segments)  # fmt: skip
+
+
+def test_what_cameras_see_is_a_channel(shared_data: Path) -> None:
+    dataset = open_dataset(shared_data / "lerobot" / "gr1_picknplace_v20")
+    found = channels_of(Subject(dataset.open(dataset.episodes[0])), pictures=True)
+    cameras = [name for name in found.names if name.startswith(CAMERA)]
+    assert {name.rpartition("_")[2] for name in cameras} == {"light", "change", "scene"}
+    assert np.isfinite(found.felt).all()
 
 
 def test_training_without_torch_says_what_to_install() -> None:
@@ -118,6 +178,7 @@ _TRAINS = """
 import json, sys
 from pathlib import Path
 from corporeal.quality.anomaly.network import train
+from tests.quality.reaching import changed
 from tests.quality.strokes import episode
 found = train([episode(seed) for seed in range(30)], epochs=60)
 found.save(Path(sys.argv[1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.quality.reaching import changed, exchange, table, turn
 from corporeal.episode.facts import RETARGETED_MOCAP, EpisodeFacts
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
+from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.columns_unusual import CHECK
@@ -130,3 +132,26 @@ def test_motions_of_people_each_another_are_not_held_against_each_other() -> Non
     computed = [replace(each, facts=EpisodeFacts(mode=RETARGETED_MOCAP)) for each in apart]
     with pytest.raises(NotAssessed):
         list(CHECK.find(Batch(tuple(computed))))
+
+
+def test_poses_of_a_teleoperated_hand_are_no_joints(shared_data: Path) -> None:
+    dataset = open_dataset(shared_data / "hdf5_rlds" / "rlds_bridge" / "bridge_dataset")
+    briefs = [
+        synopsis(Subject(dataset.open(number)), pictures=False) for number in dataset.episodes
+    ]
+    assert list(CHECK.find(Batch(tuple(briefs)))) == []
+
+
+def test_two_arms_exchanged_in_half_of_the_episodes_are_found_in_these(shared_data: Path) -> None:
+    def sides(values: np.ndarray) -> None:
+        values[:, :14] = values[:, [*range(7, 14), *range(7)]]
+
+    dataset = open_dataset(shared_data / "lerobot" / "g1_inspire_v21_part")
+    recordings = [dataset.open(number) for number in dataset.episodes[:10]]
+    for place in range(5):
+        recordings[place] = changed(
+            recordings[place], joint_position=sides, joint_position_target=sides
+        )
+    briefs = tuple(synopsis(Subject(each), pictures=False) for each in recordings)
+    named = {each for finding in CHECK.find(Batch(briefs)) for each in finding.episodes}
+    assert named == set(dataset.episodes[:5])

@@ -87,6 +87,15 @@ def test_what_is_wrong_in_all_episodes_alike_is_named(
     assert len(finding.episodes) == len(real)
 
 
+def test_a_single_episode_among_natural_ones_asks_a_human(real: tuple[Recording, ...]) -> None:
+    edit = _turn(ELBOW, RIGHT + ELBOW)
+    odd = changed(real[2], joint_position=edit, joint_position_target=edit)
+    (finding,) = _found((*real[:2], odd, *real[3:]))
+    assert finding.episodes == (real[2].index,)
+    assert finding.severity == "quarantine"
+    assert "left_elbow_joint and right_elbow_joint have their signs" in finding.message
+
+
 def test_motions_of_people_are_not_assessed(real: tuple[Recording, ...]) -> None:
     with pytest.raises(NotAssessed, match="of 0 episodes"):
         _found(

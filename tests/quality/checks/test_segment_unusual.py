@@ -23,6 +23,9 @@ class _Says:
         assert recording.signals
         return list(self.found)
 
+    def segments_of(self, subject: Subject) -> list[UnusualSegment]:
+        return self.segments(subject.recording)
+
     def save(self, path: Path) -> None: ...
 
 

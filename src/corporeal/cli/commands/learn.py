@@ -23,6 +23,9 @@ def learn(
     network: Annotated[
         bool, option("Train a network: needs the extra train.", "--network")
     ] = False,
+    pictures: Annotated[
+        bool, option("Learn what the cameras see as well.", "--pictures/--no-pictures")
+    ] = True,
     robot: Annotated[str | None, option("The robot, where the data does not say.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -38,9 +41,9 @@ def learn(
         good = _successes(opener_of(paths, robot, stack)())
         try:
             if network:
-                networks.train(good).save(out)
+                networks.train(good, pictures=pictures).save(out)
             else:
-                envelope.learn(good).save(out)
+                envelope.learn(good, pictures=pictures).save(out)
         except NotAssessed as reason:
             raise CorporealError(f"nothing was learnt: {reason}.") from None
     sentence = f"learnt from {len(good)} episodes: {out}"

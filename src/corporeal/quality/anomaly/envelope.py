@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,14 @@ import numpy as np
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, NotAssessed
-from corporeal.quality.anomaly.channels import PHASES, RATE_HZ, Channels, channels_of
+from corporeal.quality.anomaly.channels import (
+    CAMERA,
+    LEAST_SPREADS,
+    PHASES,
+    RATE_HZ,
+    Channels,
+    channels_of,
+)
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
@@ -27,6 +34,8 @@ BINS, AROUND = 12, 1
 LEAST = 4
 # Channels whose deviations make the score: a fault shows in more than one.
 TOP = 2
+# Spreads that are usual in any channel, however alike the good episodes are.
+LEAST_LIMIT = 2.0
 # Segments that are nearer than this are one; shorter ones are nothing.
 JOIN_S, SHORTEST_S = 0.6, 0.2
 
@@ -41,33 +50,46 @@ class UnusualSegment(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """What is usual: `middle` and `spread` (phase, bin, channel), and the limit of the score."""
+    """What is usual: `middle` and `spread` (phase, bin, channel), and a limit of each channel."""
 
     names: tuple[str, ...]
     middle: Array
     spread: Array
-    limit: float
+    limits: Array
+    """Spreads (channel,) that good episodes keep within."""
+    tasks: tuple[str, ...] = ()
+    """The tasks that the good episodes were of."""
 
     def deviation(self, channels: Channels) -> Array:
-        """How far each moment (T,) is from what is usual, in spreads."""
+        """How far each moment (T,) is from what is usual, in units of the limits."""
+        apart = self.spreads_apart(channels) / self.limits
+        worst = np.sort(apart, axis=1)[:, -TOP:]
+        return np.asarray(np.sqrt(np.square(worst).mean(axis=1)))
+
+    def spreads_apart(self, channels: Channels) -> Array:
+        """How far each channel (T, C) is from what is usual, in spreads."""
         felt = _columns(channels, self.names)
         row = np.minimum((channels.progress * BINS).astype(int), BINS - 1)
         middle, spread = self.middle[channels.phase, row], self.spread[channels.phase, row]
         # A phase that no good episode had is unusual as such, but tells nothing of channels.
         apart = np.abs(felt - middle) / spread
         apart = np.where(np.isfinite(apart), apart, 0.0)
-        worst = np.sort(apart, axis=1)[:, -TOP:]
-        return steadied(np.sqrt(np.square(worst).mean(axis=1)))
+        return np.stack([steadied(column) for column in apart.T], axis=1)
 
     def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The segments that are not as usual; none in a good episode."""
-        channels = channels_of(Subject(recording))
-        return segments(channels, self.deviation(channels) / self.limit)
+        return self.segments_of(Subject(recording))
+
+    def segments_of(self, subject: Subject) -> list[UnusualSegment]:
+        """The same of a subject, whose pictures are decoded once for all who look at them."""
+        channels = channels_of(subject, pictures=sees_pictures(self.names))
+        return segments(channels, self.deviation(channels))
 
     def save(self, path: Path) -> None:
         """Write it as a .npz file without pickles."""
-        head = json.dumps({"detector": "envelope", "names": self.names, "limit": self.limit})
-        np.savez(path, head=np.array(head), middle=self.middle, spread=self.spread)
+        head = json.dumps({"detector": "envelope", "names": self.names, "tasks": self.tasks})
+        arrays = {"middle": self.middle, "spread": self.spread, "limits": self.limits}
+        np.savez(path, head=np.array(head), **arrays)
 
     @classmethod
     def load(cls, path: Path) -> Envelope:
@@ -76,19 +98,36 @@ class Envelope:
             head = json.loads(str(file["head"]))
             if head.get("detector") != "envelope":
                 raise CorporealError(f"{path} is not an envelope, got {head.get('detector')!r}.")
-            return cls(tuple(head["names"]), file["middle"], file["spread"], head["limit"])
+            names = tuple(head["names"])
+            # Until 2026-11 there was one limit for all channels.
+            limits = file["limits"] if "limits" in file else np.full(len(names), head["limit"])
+            tasks = tuple(head.get("tasks", ()))
+            return cls(names, file["middle"], file["spread"], limits, tasks)
 
 
-def learn(recordings: Iterable[Recording], *, margin: float = 1.15) -> Envelope:
+def sees_pictures(names: Sequence[str]) -> bool:
+    """Whether any of these channels is one of a camera."""
+    return any(name.startswith(CAMERA) for name in names)
+
+
+def learn(
+    recordings: Iterable[Recording], *, margin: float = 2.0, pictures: bool = False
+) -> Envelope:
     """The envelope of good episodes of one task.
 
-    Every episode is held against the others once; the limit is `margin` times what all but the
-    worst twentieth of them reach at their worst moment.
+    Every episode is held against the others once; the limit of a channel is what all but the worst
+    twentieth of them reach in it at their worst moment, and more: the fewer they are, the less is
+    known of the worst, `margin` over the root of their number.
     """
-    return envelope([channels_of(Subject(recording)) for recording in recordings], margin=margin)
+    episodes, tasks = [], set()
+    for subject in (Subject(recording) for recording in recordings):
+        episodes.append(channels_of(subject, pictures=pictures))
+        tasks |= {subject.task} - {None}
+    known = tuple(sorted(task for task in tasks if task is not None))
+    return replace(envelope(episodes, margin=margin), tasks=known)
 
 
-def envelope(episodes: Sequence[Channels], *, margin: float = 1.15) -> Envelope:
+def envelope(episodes: Sequence[Channels], *, margin: float = 2.0) -> Envelope:
     """The same from channels."""
     if len(episodes) < LEAST:
         raise NotAssessed(
@@ -103,10 +142,11 @@ def envelope(episodes: Sequence[Channels], *, margin: float = 1.15) -> Envelope:
     for fold in range(folds):
         others = [each for n, each in enumerate(episodes) if n % folds != fold]
         usual = _usual(names, others)
-        worst += [float(usual.deviation(each).max()) for each in episodes[fold::folds]]
-    limit = margin * float(np.quantile(worst, 0.95))
+        worst += [usual.spreads_apart(each).max(axis=0) for each in episodes[fold::folds]]
+    room = 1 + margin / np.sqrt(len(episodes))
+    limits = room * np.maximum(np.quantile(worst, 0.95, axis=0), LEAST_LIMIT)
     usual = _usual(names, episodes)
-    return Envelope(names, usual.middle, usual.spread, limit)
+    return Envelope(names, usual.middle, usual.spread, limits)
 
 
 def segments(channels: Channels, score: Array) -> list[UnusualSegment]:
@@ -137,6 +177,7 @@ def _usual(names: tuple[str, ...], episodes: Sequence[Channels]) -> Envelope:
     spread = np.full_like(middle, np.nan)
     # No channel is steadier than a share of what it does in a whole episode.
     floor = 0.05 * (np.quantile(felt, 0.98, axis=0) - np.quantile(felt, 0.02, axis=0)) + 1e-9
+    floor = np.maximum(floor, [LEAST_SPREADS.get(name, 0.0) for name in names])
     for number in range(PHASES):
         for bin_ in range(BINS):
             inside = (phase == number) & (np.abs(row - bin_) <= AROUND)
@@ -149,11 +190,16 @@ def _usual(names: tuple[str, ...], episodes: Sequence[Channels]) -> Envelope:
                 1.4826 * np.median(apart, axis=0), np.quantile(apart, 0.95, axis=0) / 2
             )
             spread[number, bin_] = np.maximum(wide, floor)
-    return Envelope(names, middle, spread, 1.0)
+    return Envelope(names, middle, spread, np.ones(len(names)))
 
 
 def _columns(channels: Channels, names: tuple[str, ...]) -> Array:
-    absent = [name for name in names if name not in channels.names]
+    """The channels (T, C) of these names; of a camera that is not there nothing is known."""
+    absent = [name for name in names if name not in channels.names and not sees_pictures([name])]
     if absent:
         raise NotAssessed(f"the episode has no channel {absent[0]}, which the detector knows")
-    return channels.felt[:, [channels.names.index(name) for name in names]]
+    felt = np.full((len(channels.felt), len(names)), np.nan)
+    for place, name in enumerate(names):
+        if name in channels.names:
+            felt[:, place] = channels.felt[:, channels.names.index(name)]
+    return felt

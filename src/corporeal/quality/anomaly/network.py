@@ -21,8 +21,14 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
-from corporeal.quality.anomaly.channels import PHASES, Channels, channels_of
-from corporeal.quality.anomaly.envelope import Envelope, UnusualSegment, segments, steadied
+from corporeal.quality.anomaly.channels import LEAST_SPREADS, PHASES, Channels, channels_of
+from corporeal.quality.anomaly.envelope import (
+    Envelope,
+    UnusualSegment,
+    sees_pictures,
+    segments,
+    steadied,
+)
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
 
@@ -100,8 +106,11 @@ class NetworkDetector:
 
     def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The segments that are out of distribution; none in a good episode."""
-        subject = Subject(recording)
-        channels = channels_of(subject)
+        return self.segments_of(Subject(recording))
+
+    def segments_of(self, subject: Subject) -> list[UnusualSegment]:
+        """The same of a subject, whose pictures are decoded once for all who look at them."""
+        channels = channels_of(subject, pictures=sees_pictures(self.shape.names))
         return segments(channels, self.deviation(channels, subject.task) / self.limit)
 
     def save(self, path: Path) -> None:
@@ -138,6 +147,7 @@ def train(
     hidden: int = 96,
     seed: int = 0,
     margin: float = 1.3,
+    pictures: bool = False,
 ) -> NetworkDetector:
     """Train on good episodes, of one task or several.
 
@@ -147,7 +157,7 @@ def train(
     episodes = []
     for recording in recordings:
         subject = Subject(recording)
-        episodes.append((channels_of(subject), subject.task))
+        episodes.append((channels_of(subject, pictures=pictures), subject.task))
     return trained(episodes, epochs=epochs, latent=latent, hidden=hidden, seed=seed, margin=margin)
 
 
@@ -188,7 +198,8 @@ def _shape(episodes: Sequence[tuple[Channels, str | None]]) -> NetworkShape:
     table = np.concatenate(columns)
     low, middle, high = np.quantile(table, [0.05, 0.5, 0.95], axis=0)
     tasks = tuple(sorted({task for _, task in episodes if task is not None}))
-    return NetworkShape(names, asked, tasks, middle, np.maximum((high - low) / 3.0, 1e-6))
+    least = [LEAST_SPREADS.get(name, 1e-6) for name in (*names, *asked)]
+    return NetworkShape(names, asked, tasks, middle, np.maximum((high - low) / 3.0, least))
 
 
 def _fit(
@@ -245,8 +256,28 @@ class AnomalyDetector(Protocol):
     def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The stretches that are not as usual."""
 
+    def segments_of(self, subject: Subject) -> list[UnusualSegment]:
+        """The same of a subject that others look at as well."""
+
     def save(self, path: Path) -> None:
         """Write it as a file."""
+
+
+def detector_of_task(folder: Path, task: str | None) -> AnomalyDetector | None:
+    """The newest detector in the folder that learnt from episodes of the task; None without one.
+
+    Files of the folder that are no detectors are passed over.
+    """
+    files = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in files:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                tasks = json.loads(str(file["head"]))["tasks"]
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+            continue
+        if task is not None and task in tasks:
+            return open_detector(path)
+    return None
 
 
 def open_detector(path: Path) -> AnomalyDetector:

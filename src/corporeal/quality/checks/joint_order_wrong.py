@@ -13,6 +13,8 @@ from corporeal.words import some_of
 # A change that gains this share of the best one is named beside it.
 RIVAL = 0.8
 MOST_RIVALS = 2
+Ranked = list[tuple[str, float]]
+"""Changes with what they gain, the best first."""
 
 
 def find(
@@ -21,6 +23,7 @@ def find(
     min_gain: float = 0.6,
     min_unnatural: float = 0.2,
     min_gain_natural: float = 1.0,
+    min_gain_alone: float = 1.5,
     min_share: float = 0.6,
     min_episodes: int = 3,
 ) -> Findings:
@@ -30,7 +33,8 @@ def find(
     elbows inside the trunk or above the shoulders; hands above the shoulders, behind the elbows or
     beyond the middle; two arms that do not rest alike; hands that turn more than the joints of
     one that is led. The change must gain `min_gain`, clean sets reach 0.25. Arms that look natural
-    as they stand (below `min_unnatural`) need `min_gain_natural`, and ask a human only.
+    as they stand (below `min_unnatural`) need `min_gain_natural`, and ask a human only. So does a
+    single episode among natural ones that gains `min_gain_alone`.
 
     Why: one wrong line in a converter makes every episode wrong in the same way, and no comparison
     between episodes shows it; the policy is trained well and moves another joint on the robot.
@@ -39,22 +43,30 @@ def find(
     known = [each for each in batch.episodes if UNNATURAL in each.measures]
     if len(known) < min_episodes:
         raise NotAssessed(f"both arms are known of {len(known)} episodes; it needs {min_episodes}")
-    ranked = _ranked(known, min_share)
-    if not ranked:
-        return
-    change, gain = ranked[0]
     unnatural = float(np.median([each.measures[UNNATURAL] for each in known]))
-    sure = unnatural >= min_unnatural
-    limit = min_gain if sure else min_gain_natural
-    if gain <= limit:
+    limit = min_gain if unnatural >= min_unnatural else min_gain_natural
+    ranked = _ranked(known, min_share)
+    if ranked and ranked[0][1] > limit:
+        yield _of_the_set(known, ranked, limit, min_gain / 2, sure=unnatural >= min_unnatural)
         return
-    rivals = [other for other, also in ranked[1 : 1 + MOST_RIVALS] if also > RIVAL * gain]
-    hit = [each for each in known if each.measures.get(PREFIX + change, 0.0) > min_gain / 2]
-    whole = len(hit) == len(known)
-    yield Finding(
-        f"order or sign of joints is wrong in {'the whole set' if whole else 'most of the set'}: "
-        f"{change}, in {len(hit)} of {len(known)} episodes alike; read so, the arms are natural"
-        + (f"; it may also be that {some_of(rivals)}" if rivals else ""),
+    natural = [each for each in known if each.measures[UNNATURAL] < min_unnatural]
+    if len(natural) < min_episodes:
+        return
+    for each in known:
+        ranked = _ranked([each], 1.0)
+        if each.measures[UNNATURAL] > min_unnatural and ranked and ranked[0][1] > min_gain_alone:
+            yield _of_one(each, ranked, min_gain_alone)
+
+
+def _of_the_set(
+    known: Sequence[Synopsis], ranked: Ranked, limit: float, least: float, *, sure: bool
+) -> Finding:
+    change, gain = ranked[0]
+    hit = [each for each in known if each.measures.get(PREFIX + change, 0.0) > least]
+    where = "the whole set" if len(hit) == len(known) else "most of the set"
+    return Finding(
+        f"order or sign of joints is wrong in {where}: {change}, in {len(hit)} of {len(known)} "
+        f"episodes alike; read so, the arms are natural{_rivals(ranked)}",
         value=gain,
         limit=limit,
         severity=None if sure else "quarantine",
@@ -62,7 +74,26 @@ def find(
     )
 
 
-def _ranked(known: Sequence[Synopsis], share: float) -> list[tuple[str, float]]:
+def _of_one(episode: Synopsis, ranked: Ranked, limit: float) -> Finding:
+    change, gain = ranked[0]
+    return Finding(
+        f"order or sign of joints looks wrong in episode {episode.index}: {change}; read so, the "
+        f"arms are natural{_rivals(ranked)}",
+        value=gain,
+        limit=limit,
+        severity="quarantine",
+        episodes=(episode.index,),
+    )
+
+
+def _rivals(ranked: Ranked) -> str:
+    """What explains it nearly as well."""
+    gain = ranked[0][1]
+    rivals = [other for other, also in ranked[1 : 1 + MOST_RIVALS] if also > RIVAL * gain]
+    return f"; it may also be that {some_of(rivals)}" if rivals else ""
+
+
+def _ranked(known: Sequence[Synopsis], share: float) -> Ranked:
     """Changes with what they gain in at least this share of the episodes, the best first."""
     names = set().union(*(each.measures for each in known)) - {UNNATURAL}
     gains = {}

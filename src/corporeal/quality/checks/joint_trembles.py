@@ -48,6 +48,7 @@ def find(
     *,
     min_uncommanded: float = 0.3,
     min_commanded: float = 1.3,
+    min_swing_rad: float = 0.034,
     ratio: float = 3.0,
     narrow: float = 8.0,
     lowest_hz: float = 6.5,
@@ -58,8 +59,9 @@ def find(
 
     A swing that is `ratio` times what the target asks for comes from the servo; limit
     `min_uncommanded`. To a target at rest an operator's hand gives up to `hand_rad_s`. One that the
-    target has too comes from the operator's hand; limit `min_commanded`, above what hurried people
-    do (physiological tremor: 8 to 12 Hz), and it must stand out from the band by `narrow`. Columns
+    target has too comes from the operator's hand; limits `min_commanded` and `min_swing_rad`, above
+    what hurried people do (physiological tremor: 8 to 12 Hz), and it must stand out from the band
+    by `narrow`. Columns
     that are refreshed more slowly than they are recorded move by steps, which is no tremor, and
     less than two steps of an encoder is none either.
 
@@ -87,7 +89,13 @@ def find(
         excess = (speed > min_uncommanded) & (speed > ratio * (most + hand_rad_s)) & smooth
         asked, smooth = _lasting(told, np.minimum, read, theirs)
     # Steps of a gait fill the band, a tremor is one line in it.
-    commanded = (asked > min_commanded) & (asked > stands_out * _middle(asked)) & smooth
+    swing = asked / (2 * np.pi * told.frequencies[:, None])
+    commanded = (
+        (asked > min_commanded)
+        & (swing > min_swing_rad)
+        & (asked > stands_out * _middle(asked))
+        & smooth
+    )
     names = [state.names[column] for column in ours]
     legs = [limb_of(name, subject.recording.embodiment) == "leg" for name in names]
     commanded[:, :, legs] = False

@@ -18,7 +18,7 @@ def find(subject: Subject, *, max_score: float = 1.0) -> Findings:
     if subject.detector is None:
         raise NotAssessed("no detector; learn one with corporeal learn and name it with --usual")
     state = subject.state
-    for segment in subject.detector.segments(subject.recording):
+    for segment in subject.detector.segments_of(subject):
         if segment.score <= max_score:
             continue
         first, stop = np.searchsorted(state.time_ns, [segment.start_ns, segment.end_ns])

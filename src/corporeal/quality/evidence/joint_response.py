@@ -83,13 +83,18 @@ class Response:
         mean = states.mean(axis=0)
         centred = states - mean
         count = len(states)
-        shifted = np.stack(
-            [self.targets[longest - lag : longest - lag + count] for lag in self.lags.tolist()]
+        width = self.targets.shape[1]
+        shifted = np.concatenate(
+            [self.targets[longest - lag : longest - lag + count] for lag in self.lags.tolist()],
+            axis=1,
         )
-        means = shifted.mean(axis=1)
-        away = shifted - means[:, None]
-        covariance = np.einsum("ni,lnj->lij", centred, away, optimize=True) / count
-        return mean, centred.var(axis=0), means, away.var(axis=1), covariance
+        # Side by side, so that all lags are one product of matrices.
+        means = shifted.mean(axis=0)
+        away = shifted - means
+        covariance = (centred.T @ away / count).reshape(width, -1, width).transpose(1, 0, 2)
+        variances = np.einsum("nk,nk->k", away, away) / count
+        each = (len(self.lags), width)
+        return mean, centred.var(axis=0), means.reshape(each), variances.reshape(each), covariance
 
     def errors(self, factor: float = 1.0) -> Array:
         """Root mean square (D, D) of state i minus `factor` times action j, at the best lag.
@@ -362,6 +367,9 @@ def gains(answer: Response) -> Array:
 def _exchanged(answer: Response, taken: set[int]) -> tuple[Claim, ...]:
     """Cycles of columns that fit each other's actions, nearly always pairs."""
     gain = gains(answer)
+    needed = MIN_EXCHANGE_CLOSE if answer.floor < CLOSE * answer.least / FLOOR else MIN_EXCHANGE
+    if float(gain.max(initial=0.0)) <= needed:
+        return ()
     blocked = np.zeros(len(gain), bool)
     blocked[list(taken)] = True
     cost = -gain + DOUBT * ~np.eye(len(gain), dtype=bool)
@@ -371,7 +379,6 @@ def _exchanged(answer: Response, taken: set[int]) -> tuple[Claim, ...]:
     flip = flip_gain(answer)
     against = _against(answer)
     found = []
-    needed = MIN_EXCHANGE_CLOSE if answer.floor < CLOSE * answer.least / FLOOR else MIN_EXCHANGE
     for cycle in _pairs_first(_cycles(partner), gain, needed, partner):
         others = [int(partner[column]) for column in cycle]
         each = gain[cycle, others]
