@@ -61,14 +61,20 @@ def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
         chain = chain_to(robot, end)
         limb = [joint for joint in chain if _is_of(robot, joint, f"{side}_{_limb_of(part)}")]
         joints = [joint for joint in chain if names_part(joint, part)]
-        joints = joints or _placed_like(robot, limb, part)
-        if not joints:
-            continue
-        if part in ("hip", "shoulder"):
+        if len(joints) != 1:
+            joints = _placed_like(robot, limb, end, part, joints) or joints
+        if part == "ankle" and not joints and _is_frame(robot, end):
+            # A shin without an ankle: its foot is all there is.
+            places[point] = end
+        elif joints and part in ("hip", "shoulder"):
             places[point] = _where_axes_meet(robot, joints)
-        else:
+        elif joints:
             places[point] = joints[-1 if part == "ankle" else 0].child
     return places
+
+
+def _is_frame(robot: Embodiment, place: str) -> bool:
+    return any(frame.name == place for frame in robot.frames)
 
 
 def _limb_of(part: str) -> str:
@@ -79,19 +85,27 @@ def _is_of(robot: Embodiment, joint: Joint, group: str) -> bool:
     return joint.name in robot.groups.get(group, ())
 
 
-def _placed_like(robot: Embodiment, limb: list[Joint], part: str) -> list[Joint]:
-    """The joints of a limb that lie where this part does: by the lengths between them."""
-    if len(limb) < 3:
+def _placed_like(
+    robot: Embodiment, limb: list[Joint], end: str, part: str, named: list[Joint]
+) -> list[Joint]:
+    """The joints of a limb that lie where this part does: by the lengths up to its end.
+
+    Of several that are `named` so it is the knee or elbow that lies in the middle of the limb.
+    """
+    if len(limb) < 3 or (named and part not in ("knee", "elbow")):
         return []
-    poses = model_of(robot, Kinematics).link_poses(standing_positions(robot)[None])
-    points = np.array([poses.position(joint.child)[0] for joint in limb])
+    names = {joint.name: joint.child for joint in limb}
+    poses = model_of(robot, Kinematics).place_poses(
+        {**names, "": end}, standing_positions(robot)[None]
+    )
+    points = np.array([poses.position(name)[0] for name in poses.names])
     middle = middle_joint(points)
-    if not 0 < middle < len(limb) - 1:
+    if not 0 < middle < len(limb):
         return []
     if part in ("knee", "elbow"):
-        return [limb[middle]]
+        return [limb[middle]] if not named or limb[middle] in named else []
     if part == "ankle":
-        return limb[-1:]
+        return limb[-1:] if middle < len(limb) - 1 else []
     reach = BALL_SHARE * float(np.linalg.norm(points[middle] - points[0]))
     near = np.linalg.norm(points[:middle] - points[0], axis=1) < max(reach, 1e-6)
     return [joint for joint, is_near in zip(limb[:middle], near, strict=True) if is_near]
@@ -313,8 +327,8 @@ MAPS = Library(RetargetingMap, "corporeal.retargeting", "maps")
 
 def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> RobotMap:
     """The map of a robot: from its document, a built-in one, and its joint names for the rest."""
-    if document is None and robot.name in MAPS.names:
-        document = MAPS.open(robot.name)
+    if document is None:
+        document = _ready_map(robot)
     if document is not None and document.robot != robot.name:
         raise ModelError(
             f"retargeting map {document.name!r} is for robot {document.robot!r}, got "
@@ -365,6 +379,16 @@ def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> Robo
     return mapped
 
 
+def _ready_map(robot: Embodiment) -> RetargetingMap | None:
+    """The built-in map of a robot; another robot that has the same name has other links."""
+    if robot.name not in MAPS.names:
+        return None
+    document = MAPS.open(robot.name)
+    known = {link.name for link in robot.links} | {frame.name for frame in robot.frames}
+    named = {*document.places.values(), document.chest, document.head} - {None}
+    return document if named <= known else None
+
+
 def open_map(path: Path) -> RetargetingMap:
     """The map in a file; raises DocumentError for one that is not valid."""
     return RetargetingMap.load(path)
@@ -380,7 +404,7 @@ class MapDraft:
 
 def draft_map(robot: Embodiment) -> MapDraft:
     """A map with everything that joints and their tree tell, to be looked over by a person."""
-    ready = MAPS.open(robot.name) if robot.name in MAPS.names else None
+    ready = _ready_map(robot)
     stated = {} if ready is None else ready.places
     places = {**drafted_places(robot, stated), **stated}
     shoulder = places.get("left_shoulder")
