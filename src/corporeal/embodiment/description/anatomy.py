@@ -195,7 +195,10 @@ def _told_by_tree(
     told: dict[str, _Place] = {}
     for pair in plan.pairs:
         for chain, side in zip((pair.first, pair.second), _sides(pair, places, words), strict=True):
-            parts = [places[name].part for name in chain if places[name].part is not None]
+            spoken = [places[name].part for name in chain]
+            parts = [
+                part for part in spoken if part is not None and part not in ("hand", "gripper")
+            ]
             if side is None or parts.count(pair.part) < len(parts) / 2:
                 continue
             told |= {name: _Place(pair.part, side) for name in chain}

@@ -84,7 +84,7 @@ def far_tip(
     if link is None:
         return None
     tip = tree.tip([last]) - tree.origin[last]
-    if link.inertia is not None:
+    if link.inertia is not None and np.linalg.norm(link.inertia.com) > APART_M:
         tip = 2 * tree.rotation[last] @ np.array(link.inertia.com)
     length = float(np.linalg.norm(tree.origin[last] - tree.origin[first]))
     if float(np.linalg.norm(tip)) < max(FAR_SHARE * length, APART_M):
