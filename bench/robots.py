@@ -36,7 +36,7 @@ from corporeal.retargeting.goal import robot_map
 from corporeal.retargeting.measure.metrics import measure_result
 from corporeal.retargeting.motion import SIDES
 from corporeal.retargeting.reader import read_motion
-from corporeal.retargeting.result import Retargeted
+from corporeal.retargeting.result import FAR_M, Retargeted
 from corporeal.retargeting.settings import RetargetSettings
 from corporeal.retargeting.solve import retarget_motion
 from corporeal.xml_text import parse_xml
@@ -279,35 +279,31 @@ def _wrong_limbs(robot: Embodiment, kind: str) -> Iterator[str]:
             yield f"no {side} foot"
     if ("leg" in parts) != robot.floating:
         yield "floats" if robot.floating else "does not float"
-    at = Kinematics(robot).transforms(standing_positions(robot)[None])[..., 0]
-    names = [link.name for link in robot.links]
-    yield from _wrong_ends(robot, at, names)
+    yield from _wrong_ends(robot)
 
 
-def _wrong_ends(robot: Embodiment, at: Array, names: list[str]) -> Iterator[str]:
+def _wrong_ends(robot: Embodiment) -> Iterator[str]:
     """Feet that are not the ends farthest from the shoulders, hands that do not mirror."""
-    for what, pair in (
+    kinematics, standing = Kinematics(robot), standing_positions(robot)[None]
+    links = kinematics.link_poses(standing).positions[0]
+    for what, places in (
         ("hands", [robot.end_effectors.get(f"{side}_hand") for side in SIDES]),
         ("feet", [robot.feet.get(side) for side in SIDES]),
     ):
-        if None in pair:
+        named = {side: place for side, place in zip(SIDES, places, strict=True) if place}
+        if len(named) < len(SIDES):
             continue
-        left, right = (at[names.index(str(place)), :, 3] for place in pair)
-        far = np.linalg.norm([left, right], axis=1)
+        ends = kinematics.place_poses(named, standing).positions[0]
+        far = np.linalg.norm(ends, axis=1)
         if abs(far[0] - far[1]) > 0.15 * far.max():
             yield f"{what} that do not mirror each other"
         if what == "feet":
-            up = _up_of(robot, at, names)
-            heights = at[:, :, 3] @ up
-            if up @ (left + right) / 2 > heights.min() + 0.2 * np.ptp(heights):
+            hips = [_joint(robot, robot.groups[f"{side}_leg"][0]).child for side in SIDES]
+            above = links[[kinematics.names.index(hip) for hip in hips]]
+            up = normalise((above - ends).mean(axis=0))
+            heights = links @ up
+            if up @ ends.mean(axis=0) > heights.min() + 0.2 * np.ptp(heights):
                 yield "feet that are not the lowest links"
-
-
-def _up_of(robot: Embodiment, at: Array, names: list[str]) -> Array:
-    """From the feet to the first links of the legs: told by their joints alone."""
-    hips = [names.index(_joint(robot, robot.groups[f"{side}_leg"][0]).child) for side in SIDES]
-    feet = [names.index(robot.feet[side]) for side in SIDES]
-    return normalise((at[hips, :, 3] - at[feet, :, 3]).mean(axis=0))
 
 
 def _joint(robot: Embodiment, name: str) -> Any:
@@ -360,12 +356,14 @@ def _figures(result: Retargeted, places: dict[str, str]) -> dict[str, float]:
     }
     assert metrics.hand_error is not None
     assert metrics.foot_error is not None
+    # Models of several times a person's size are allowed as much more.
+    size = max(1.0, float(np.linalg.norm(hips - foot, axis=1).mean()))
     figures = {
-        "hand_error_m": metrics.hand_error.mean_m,
-        "foot_error_m": metrics.foot_error.mean_m,
-        "far_share": (metrics.far_frames or 0) / metrics.frames,
-        "hover_m": metrics.grounding.hover_mean_m,
-        "drift_m": metrics.grounding.drift_mean_m,
+        "hand_error_m": metrics.hand_error.mean_m / size,
+        "foot_error_m": metrics.foot_error.mean_m / size,
+        "far_share": float(np.mean((result.error_m > FAR_M * size).any(axis=1))),
+        "hover_m": metrics.grounding.hover_mean_m / size,
+        "drift_m": metrics.grounding.drift_mean_m / size,
         "beyond_limits": metrics.position.count,
         "heading_deg": np.degrees(np.arccos(np.clip(np.mean(ahead @ way), -1, 1))),
         "lean_deg": lean,

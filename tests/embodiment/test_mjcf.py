@@ -8,6 +8,7 @@ import pytest
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.description.assembly import pose, pose_of
 from corporeal.embodiment.description.mjcf import read_mjcf
+from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_quaternion
 
@@ -256,3 +257,52 @@ def test_an_mjcf_with_a_changed_byte_is_read_or_refused(tmp_path: Path) -> None:
         except ModelError:
             refused += 1
     assert 20 < refused < 150
+
+
+def test_a_passive_rod_on_a_ball_joint_is_held_still_and_said(tmp_path: Path) -> None:
+    rod = '<body name="rod"><joint name="socket" type="ball"/><geom size="0.01"/></body>'
+    text = (
+        '<mujoco><worldbody><body name="base"><geom size="0.1"/><body name="arm">'
+        f'<joint name="turn"/><geom size="0.1"/>{rod}</body></body></worldbody>'
+        '<actuator><motor joint="turn"/></actuator></mujoco>'
+    )
+    robot = read_mjcf(_write(tmp_path, text))
+    assert [joint.name for joint in robot.joints] == ["turn"]
+    assert "rod" in [frame.name for frame in robot.frames]
+    assert robot.description == ("The ball joint socket is passive: what it carries stays still.")
+
+
+def test_a_ball_joint_that_carries_motors_is_three_hinges(tmp_path: Path) -> None:
+    text = (
+        '<mujoco><worldbody><body name="base"><geom size="0.1"/><body name="arm">'
+        '<joint name="socket" type="ball" pos="0 0 0.2"/><geom size="0.1"/>'
+        '<body name="tip" pos="0 0 -0.3"><joint name="turn"/><geom size="0.1"/></body></body>'
+        '</body></worldbody><actuator><motor joint="turn"/></actuator></mujoco>'
+    )
+    robot = read_mjcf(_write(tmp_path, text))
+    assert [joint.name for joint in robot.joints] == ["socket_x", "socket_y", "socket_z", "turn"]
+    assert robot.joint_names == ("turn",)
+    tip = Kinematics(robot).link_poses([[0.0]]).position("tip")[0]
+    np.testing.assert_allclose(tip, [0, 0, -0.3], atol=1e-9)
+
+
+def test_six_joints_of_a_floating_body_are_left_out(tmp_path: Path) -> None:
+    joints = "".join(
+        f'<joint name="{kind}_{axis}" type="{kind}" axis="{vector}"/>'
+        for kind in ("slide", "hinge")
+        for axis, vector in (("x", "1 0 0"), ("y", "0 1 0"), ("z", "0 0 1"))
+    )
+    text = (
+        f'<mujoco><worldbody><body name="trunk">{joints}<geom size="0.1"/><body name="arm">'
+        '<joint name="turn"/><geom size="0.1"/></body></body></worldbody></mujoco>'
+    )
+    robot = read_mjcf(_write(tmp_path, text))
+    assert (robot.base, robot.floating, robot.joint_names) == ("trunk", True, ("turn",))
+
+
+def test_a_forearm_without_a_wrist_ends_where_its_mass_does(shared_data: Path) -> None:
+    robot = read_mjcf(shared_data / "models/menagerie/unitree_h1/h1.xml")
+    assert robot.end_effectors["left_hand"] == "left_elbow_link_end"
+    hands = Kinematics(robot).end_effectors(np.zeros((1, len(robot.joint_names))))
+    elbow = Kinematics(robot).link_poses(np.zeros((1, 19))).position("left_elbow_link")
+    assert 0.2 < np.linalg.norm(hands.position("left_hand") - elbow) < 0.4

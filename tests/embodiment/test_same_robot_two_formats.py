@@ -142,11 +142,18 @@ HAND_ORDER = [
     + " ".join(map(str, [*range(20), *range(27, 33), *range(20, 27), *range(33, 39)]))
     + ")"
 ]
+# The hand is told from the mass of the forearm, and the files differ in that.
+FOREARMS = [
+    "frames: left_elbow_link_end: 11.58 mm apart "
+    "(0.3297 0.000236 -0.03147 against 0.3182 -0.000288 -0.03155 m)",
+    "frames: right_elbow_link_end: 11.58 mm apart "
+    "(0.3297 -0.000236 -0.03147 against 0.3182 0.000288 -0.03155 m)",
+]
 KNOWN = {
     "g1_23dof": ANKLES,
     "g1_29dof": ANKLES + WAIST,
     "g1_with_hand": ANKLES + WAIST + THUMBS,
-    "h1": H1_MASSES + H1_INERTIAS + HIPS,
+    "h1": H1_MASSES + H1_INERTIAS + HIPS + FOREARMS,
     "h1_with_hand": FINGERS + HAND_TORSO + HIPS,
     "h1_2": HAND_ORDER + FINGERS,
     "h1_2_handless": [],

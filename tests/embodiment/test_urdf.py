@@ -277,3 +277,50 @@ def test_a_document_of_old_that_says_otherwise_opens_as_it_is() -> None:
     opened = Embodiment.parse(old)
     assert opened.joint_names == robot.joint_names
     assert opened.canonical() == old
+
+
+def _chain(*kinds: str, mass_kg: float = 0.0) -> str:
+    """Links in a row from `root` on; a kind is the type of a joint and its axis, `slide x`."""
+    inertial = f'<inertial><mass value="{mass_kg}"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    text, parent = '<link name="root"/>', "root"
+    for number, kind in enumerate(kinds):
+        name, axis = kind.split()
+        vector = {"x": "1 0 0", "y": "0 1 0", "z": "0 0 1"}[axis]
+        turns = {"slide": "prismatic", "turn": "continuous"}[name]
+        text += f'<link name="l{number}">{inertial if mass_kg else ""}</link>'
+        text += f'<joint name="j{number}" type="{turns}"><parent link="{parent}"/>'
+        text += f'<child link="l{number}"/><axis xyz="{vector}"/></joint>'
+        parent = f"l{number}"
+    return f'<robot name="chain">{text}</robot>'
+
+
+SIX = ("slide x", "slide y", "slide z", "turn z", "turn y", "turn x")
+
+
+def test_six_joints_of_a_floating_base_are_no_joints_of_the_robot(tmp_path: Path) -> None:
+    robot = read_urdf(_write(tmp_path, _chain(*SIX, "turn y")))
+    assert (robot.base, robot.floating, robot.joint_names) == ("l5", True, ("j6",))
+    assert robot.description == "Six joints that only let the base float are left out: it floats."
+
+
+def test_six_joints_that_move_masses_or_share_an_axis_are_the_robot_itself(tmp_path: Path) -> None:
+    heavy = read_urdf(_write(tmp_path, _chain(*SIX, "turn y", mass_kg=3.0)))
+    assert (len(heavy.joints), heavy.floating) == (7, False)
+    twice = read_urdf(_write(tmp_path, _chain(*SIX[:-1], "turn z", "turn y")))
+    assert (len(twice.joints), twice.floating) == (7, False)
+
+
+def test_a_spherical_joint_is_read_as_three_hinges(tmp_path: Path) -> None:
+    text = ARM.replace('type="continuous"', 'type="spherical"', 1)
+    robot = read_urdf(_write(tmp_path, text))
+    assert robot.joint_names == ("slide", "turn_x", "turn_y", "turn_z")
+    assert "ball joint turn" in (robot.description or "")
+
+
+def test_a_leader_named_without_its_side_is_the_one_of_the_same_side(tmp_path: Path) -> None:
+    text = ARM.replace('name="slide"', 'name="left_slide"').replace('"follow"', '"left_follow"')
+    robot = read_urdf(_write(tmp_path, text))
+    (follower,) = [joint for joint in robot.joints if joint.mimic is not None]
+    assert follower.mimic is not None
+    assert (follower.mimic.joint, follower.actuated) == ("left_slide", False)
+    assert robot.description == "left_follow follows left_slide; the file leaves out its side."

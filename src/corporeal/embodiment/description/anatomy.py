@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from corporeal.embodiment.description.body_tree import BodyPlan, LimbPair, read_body_plan
+from corporeal.embodiment.description.body_tree import (
+    BodyPlan,
+    LimbPair,
+    far_tip,
+    read_body_plan,
+)
 from corporeal.embodiment.description.body_words import (
     ARM,
     DIGIT,
@@ -16,18 +21,23 @@ from corporeal.embodiment.description.body_words import (
     TORSO,
     words_in,
 )
-from corporeal.embodiment.embodiment import Joint, Link
+from corporeal.embodiment.embodiment import Joint, Link, Vector
 
 SIDED = ("leg", "arm", "hand", "gripper")
 
 
 @dataclass(frozen=True)
 class RobotAnatomy:
-    """Joints by group, end-effector and foot links; empty where unclear."""
+    """Joints by group, end-effector and foot links; empty where unclear.
+
+    A limb that goes on far beyond its last joint, as a forearm without a wrist, has its end at
+    the place in `tips`, by link.
+    """
 
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     end_effectors: dict[str, str] = field(default_factory=dict)
     feet: dict[str, str] = field(default_factory=dict)
+    tips: dict[str, Vector] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,7 +82,15 @@ def infer_anatomy(joints: Sequence[Joint], links: Sequence[Link] = ()) -> RobotA
         for name, link in ends.items()
         if link is not None and name in ("left_leg", "right_leg")
     }
-    return RobotAnatomy({name: tuple(members) for name, members in groups.items()}, hands, feet)
+    tips = {
+        link: tip
+        for name, members in groups.items()
+        if (link := ends[name]) is not None and link in (*hands.values(), *feet.values())
+        if (tip := far_tip(joints, links, members, link)) is not None
+    }
+    return RobotAnatomy(
+        {name: tuple(members) for name, members in groups.items()}, hands, feet, tips
+    )
 
 
 class _Tree:
@@ -177,7 +195,10 @@ def _told_by_tree(
     told: dict[str, _Place] = {}
     for pair in plan.pairs:
         for chain, side in zip((pair.first, pair.second), _sides(pair, places, words), strict=True):
-            parts = [places[name].part for name in chain if places[name].part is not None]
+            spoken = [places[name].part for name in chain]
+            parts = [
+                part for part in spoken if part is not None and part not in ("hand", "gripper")
+            ]
             if side is None or parts.count(pair.part) < len(parts) / 2:
                 continue
             told |= {name: _Place(pair.part, side) for name in chain}

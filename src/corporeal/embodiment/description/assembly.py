@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import ValidationError
 
-from corporeal.embodiment.description.anatomy import infer_anatomy
+from corporeal.embodiment.description.anatomy import RobotAnatomy, infer_anatomy
 from corporeal.embodiment.description.inertia import combined, dusted, moved
 from corporeal.embodiment.embodiment import (
     Embodiment,
@@ -176,6 +176,7 @@ def embody(
     floats = len(anatomy.feet) == 2 if floating is None else floating
     if pinned and floats:
         strays.append(PINNED)
+    frames, places = _place_tips(assembly, anatomy)
     return Embodiment(
         document=Embodiment.kind,
         name=document_name(name or path.stem),
@@ -185,10 +186,12 @@ def embody(
         floating=floats,
         links=assembly.links,
         joints=joints,
-        frames=assembly.frames,
+        frames=frames,
         groups=anatomy.groups,
-        end_effectors=anatomy.end_effectors,
-        feet=anatomy.feet,
+        end_effectors={
+            name: places.get(link, link) for name, link in anatomy.end_effectors.items()
+        },
+        feet={name: places.get(link, link) for name, link in anatomy.feet.items()},
         touching=tuple(touching),
         sources=(f"{path.name} (sha256:{hashlib.sha256(raw).hexdigest()})",),
         missing_meshes=tuple(dict.fromkeys(missing_meshes)),
@@ -270,6 +273,31 @@ def _distinct(frames: Sequence[Frame], taken: set[str]) -> tuple[Frame, ...]:
         taken.add(name)
         kept.append(frame if name == frame.name else frame.model_copy(update={"name": name}))
     return tuple(kept)
+
+
+def _place_tips(
+    assembly: RobotAssembly, anatomy: RobotAnatomy
+) -> tuple[tuple[Frame, ...], dict[str, str]]:
+    """The frames with one at the end of every limb without a wrist or ankle, and its link's.
+
+    A frame of the file that lies about there is the end itself.
+    """
+    frames, places = list(assembly.frames), dict[str, str]()
+    for link, tip in anatomy.tips.items():
+        reach = float(np.linalg.norm(tip))
+        near = [
+            frame
+            for frame in assembly.frames
+            if frame.link == link and np.linalg.norm(np.subtract(frame.xyz, tip)) < 0.4 * reach
+        ]
+        if near:
+            places[link] = min(
+                near, key=lambda frame: float(np.linalg.norm(np.subtract(frame.xyz, tip)))
+            ).name
+            continue
+        frames.append(Frame(name=f"{link}_end", link=link, xyz=tip))
+        places[link] = frames[-1].name
+    return _distinct(frames, {link.name for link in assembly.links}), places
 
 
 def _mend_mimics(joints: Sequence[Joint]) -> tuple[tuple[Joint, ...], list[str]]:

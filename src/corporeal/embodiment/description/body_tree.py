@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from corporeal.embodiment.embodiment import Joint, Link
+from corporeal.embodiment.embodiment import Joint, Link, Vector
 from corporeal.embodiment.joints.joint_map import middle_joint
 from corporeal.geometry import Array, matrix_from_rpy, matrix_from_vector, normalise
 
@@ -16,6 +16,8 @@ from corporeal.geometry import Array, matrix_from_rpy, matrix_from_vector, norma
 LEAST_JOINTS, TWIN_SHARE = 3, 0.06
 # Limbs whose first joints are nearer to each other than this are no pair, m.
 APART_M = 0.02
+# A limb goes on beyond its last joint if what follows is this share of what came before.
+FAR_SHARE = 0.5
 # Cosine of how far from an axis a direction may be and still be meant as that axis.
 NEAR = np.cos(np.radians(40.0))
 
@@ -66,6 +68,29 @@ def read_body_plan(joints: Sequence[Joint], links: Sequence[Link] = ()) -> BodyP
     fingers = {chain[0]: tuple(tree.all_below(chain[-1])) for chain in arms}
     # Two central chains are no neck: it is not clear which of them carries the head.
     return BodyPlan(pairs, torso, tuple(neck[0]) if len(neck) == 1 else (), fingers)
+
+
+def far_tip(
+    joints: Sequence[Joint], links: Sequence[Link], members: Sequence[str], end: str
+) -> Vector | None:
+    """Where a limb ends in the axes of its last link, if that is far beyond its last joint.
+
+    Twice as far as the mass of that link, since limbs are about even; else its farthest shape.
+    """
+    tree = _Placed(joints, links)
+    last = next(joint.name for joint in joints if joint.child == end)
+    first = min(members, key=lambda name: len(tree.above(name)))
+    link = next((link for link in links if link.name == end), None)
+    if link is None:
+        return None
+    tip = tree.tip([last]) - tree.origin[last]
+    if link.inertia is not None and np.linalg.norm(link.inertia.com) > APART_M:
+        tip = 2 * tree.rotation[last] @ np.array(link.inertia.com)
+    length = float(np.linalg.norm(tree.origin[last] - tree.origin[first]))
+    if float(np.linalg.norm(tip)) < max(FAR_SHARE * length, APART_M):
+        return None
+    x, y, z = (round(float(value), 6) + 0.0 for value in tree.rotation[last].T @ tip)
+    return x, y, z
 
 
 _PARTS = ("leg", "arm")

@@ -3,6 +3,8 @@
 import numpy as np
 import scipy
 
+from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.joints import body_axes
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
 from corporeal.geometry import matrix_from_quaternion
@@ -99,7 +101,9 @@ def _attitude(subject: Subject) -> tuple[str, Array, Array, Array]:
     if posture.base is None:
         return _felt(subject)
     base = base_order(subject).base
-    tilt = np.degrees(np.arccos(np.clip(matrix_from_quaternion(base[:, 3:7])[:, 2, 2], -1.0, 1.0)))
+    up = model_of(subject.robot, body_axes)[:, 2]
+    upright = matrix_from_quaternion(base[:, 3:7])[:, 2] @ up
+    tilt = np.degrees(np.arccos(np.clip(upright, -1.0, 1.0)))
     footing = attempt(footing_of, subject)
     if footing is not None:
         height = base[:, 2] - footing.ground

@@ -8,6 +8,7 @@ from itertools import permutations, product
 import numpy as np
 
 from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import foot_axes
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.errors import NotAssessed
 from corporeal.geometry import rotation_vectors
@@ -89,7 +90,8 @@ def foot_links(subject: Subject) -> dict[str, tuple[str, Array]]:
     for name, place in subject.robot.feet.items():
         number, placement = kinematics.place(place)
         if has_chain(subject, kinematics.names[number]):
-            found[name] = (kinematics.names[number], placement)
+            sole = np.column_stack([foot_axes(subject.robot, name), placement[:, 3]])
+            found[name] = (kinematics.names[number], sole)
     if not found:
         raise NotAssessed(f"the legs of {subject.robot.name} are not in {subject.posture.label}")
     return found

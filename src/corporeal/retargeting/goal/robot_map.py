@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,133 +13,23 @@ from pydantic import Field
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import shapes_of
-from corporeal.embodiment.embodiment import Joint, Label, Vector
+from corporeal.embodiment.embodiment import Label, Vector
 from corporeal.embodiment.engines import model_of
-from corporeal.embodiment.joints import (
-    body_axes,
-    middle_joint,
-    outward_joints,
-    standing_positions,
-    words_in_name,
-)
+from corporeal.embodiment.joints import body_axes, standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array
+from corporeal.retargeting.goal.places import (
+    carrier_of_arm,
+    chain_to,
+    drafted_places,
+    followed_points,
+    names_part,
+)
 from corporeal.retargeting.goal.soles import Soles, soles_of
 from corporeal.retargeting.motion import SIDES
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library
-
-# Joints of a person, and the words in a robot's joint names that tell them.
-WORDS = {
-    "hip": frozenset(["hip", "thigh", "femur"]),
-    "knee": frozenset(["knee", "calf", "shin", "shank", "tibia"]),
-    "ankle": frozenset(["ankle", "foot"]),
-    "shoulder": frozenset(["shoulder", "upperarm", "humerus"]),
-    "elbow": frozenset(["elbow", "forearm"]),
-}
-LEG_PARTS = ("hip", "knee", "ankle")
-# Joints of a hip or shoulder lie within this share of the way to the knee or elbow.
-BALL_SHARE = 0.4
-
-
-def followed_points() -> list[str]:
-    """The points of a person that have a place on a robot."""
-    return [f"{side}_{part}" for side in SIDES for part in WORDS]
-
-
-def drafted_places(robot: Embodiment, given: Iterable[str]) -> dict[str, str]:
-    """Places by the names of the joints or else by where they are, for those that are not given."""
-    known = set(given)
-    places: dict[str, str] = {}
-    for point in (each for each in followed_points() if each not in known):
-        side, part = point.split("_", 1)
-        in_leg = part in LEG_PARTS
-        end = robot.feet.get(side) if in_leg else robot.end_effectors.get(f"{side}_hand")
-        if end is None:
-            continue
-        chain = chain_to(robot, end)
-        limb = [joint for joint in chain if _is_of(robot, joint, f"{side}_{_limb_of(part)}")]
-        joints = [joint for joint in chain if names_part(joint, part)]
-        joints = joints or _placed_like(robot, limb, part)
-        if not joints:
-            continue
-        if part in ("hip", "shoulder"):
-            places[point] = _where_axes_meet(robot, joints)
-        else:
-            places[point] = joints[-1 if part == "ankle" else 0].child
-    return places
-
-
-def _limb_of(part: str) -> str:
-    return "leg" if part in LEG_PARTS else "arm"
-
-
-def _is_of(robot: Embodiment, joint: Joint, group: str) -> bool:
-    return joint.name in robot.groups.get(group, ())
-
-
-def _placed_like(robot: Embodiment, limb: list[Joint], part: str) -> list[Joint]:
-    """The joints of a limb that lie where this part does: by the lengths between them."""
-    if len(limb) < 3:
-        return []
-    poses = model_of(robot, Kinematics).link_poses(standing_positions(robot)[None])
-    points = np.array([poses.position(joint.child)[0] for joint in limb])
-    middle = middle_joint(points)
-    if not 0 < middle < len(limb) - 1:
-        return []
-    if part in ("knee", "elbow"):
-        return [limb[middle]]
-    if part == "ankle":
-        return limb[-1:]
-    reach = BALL_SHARE * float(np.linalg.norm(points[middle] - points[0]))
-    near = np.linalg.norm(points[:middle] - points[0], axis=1) < max(reach, 1e-6)
-    return [joint for joint, is_near in zip(limb[:middle], near, strict=True) if is_near]
-
-
-def names_part(joint: Joint, part: str) -> bool:
-    """Whether the name of a joint tells that it is this one of a person's, however it is spelt."""
-    words = words_in_name(joint.name)
-    return bool(words & WORDS[part]) or (part == "shoulder" and {"upper", "arm"} <= words)
-
-
-def chain_to(robot: Embodiment, place: str) -> list[Joint]:
-    """The joints from the base to a place, outwards."""
-    name = robot.links[model_of(robot, Kinematics).place(place)[0]].name
-    above = {joint.child: joint for joint in robot.joints}
-    chain: list[Joint] = []
-    while name in above:
-        chain.append(above[name])
-        name = above[name].parent
-    return chain[::-1]
-
-
-def _where_axes_meet(robot: Embodiment, joints: list[Joint]) -> str:
-    """The link among those of a ball joint whose origin is nearest to where the axes meet."""
-    kinematics = Kinematics(robot)
-    poses = kinematics.link_poses(np.zeros((1, len(robot.joint_names))))
-    origins = np.array([poses.position(joint.child)[0] for joint in joints])
-    axes = np.array([poses.rotation(joint.child)[0] @ joint.axis for joint in joints])
-    across = np.eye(3) - axes[:, :, None] * axes[:, None, :]
-    # A little pull to the middle of the origins settles what parallel axes leave open.
-    meet = np.linalg.solve(
-        across.sum(axis=0) + 1e-3 * np.eye(3),
-        np.einsum("nij,nj->i", across, origins) + 1e-3 * origins.mean(axis=0),
-    )
-    nearest = int(np.argmin(np.linalg.norm(origins - meet, axis=1)))
-    return joints[nearest].child
-
-
-def carrier_of_arm(robot: Embodiment, shoulder: str) -> str:
-    """The link that carries the first joint of the left arm."""
-    above = {joint.child: joint for joint in outward_joints(robot)}
-    link = robot.links[Kinematics(robot).place(shoulder)[0]].name
-    while link in above and (
-        names_part(above[link], "shoulder") or _is_of(robot, above[link], "left_arm")
-    ):
-        link = above[link].parent
-    return link
-
 
 # Air between a hanging hand and the hips, m.
 HAND_GAP_M = 0.012
@@ -241,6 +131,20 @@ class RobotMap:
         """Columns forward, left and up (3, 3) in the axes of the chest's link."""
         return self.axes_on(self.chest)
 
+    @cached_property
+    def pelvis(self) -> str:
+        """The link that carries both legs: the base, or what a waist moves below a chest."""
+        chains = [chain_to(self.robot, self.robot.feet[side]) for side in SIDES]
+        shared = [a for a, b in zip(*chains, strict=False) if a.name == b.name]
+        return shared[-1].child if shared else self.robot.base
+
+    @cached_property
+    def pelvis_point(self) -> Array:
+        """The point between the hips in the axes of the pelvis."""
+        link = self.kinematics.place(self.pelvis)[0]
+        at = self.kinematics.transforms(np.zeros((1, len(self.robot.joint_names))))[link, ..., 0]
+        return np.asarray(at[:, :3].T @ (self.hip_centre - at[:, 3]))
+
     def axes_on(self, place: str) -> Array:
         """Columns forward, left and up (3, 3) of the standing robot in the axes of a link."""
         link = self.kinematics.place(place)[0]
@@ -313,8 +217,8 @@ MAPS = Library(RetargetingMap, "corporeal.retargeting", "maps")
 
 def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> RobotMap:
     """The map of a robot: from its document, a built-in one, and its joint names for the rest."""
-    if document is None and robot.name in MAPS.names:
-        document = MAPS.open(robot.name)
+    if document is None:
+        document = _ready_map(robot)
     if document is not None and document.robot != robot.name:
         raise ModelError(
             f"retargeting map {document.name!r} is for robot {document.robot!r}, got "
@@ -365,6 +269,16 @@ def robot_map(robot: Embodiment, document: RetargetingMap | None = None) -> Robo
     return mapped
 
 
+def _ready_map(robot: Embodiment) -> RetargetingMap | None:
+    """The built-in map of a robot; another robot that has the same name has other links."""
+    if robot.name not in MAPS.names:
+        return None
+    document = MAPS.open(robot.name)
+    known = {link.name for link in robot.links} | {frame.name for frame in robot.frames}
+    named = {*document.places.values(), document.chest, document.head} - {None}
+    return document if named <= known else None
+
+
 def open_map(path: Path) -> RetargetingMap:
     """The map in a file; raises DocumentError for one that is not valid."""
     return RetargetingMap.load(path)
@@ -380,7 +294,7 @@ class MapDraft:
 
 def draft_map(robot: Embodiment) -> MapDraft:
     """A map with everything that joints and their tree tell, to be looked over by a person."""
-    ready = MAPS.open(robot.name) if robot.name in MAPS.names else None
+    ready = _ready_map(robot)
     stated = {} if ready is None else ready.places
     places = {**drafted_places(robot, stated), **stated}
     shoulder = places.get("left_shoulder")

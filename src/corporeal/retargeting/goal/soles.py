@@ -19,6 +19,9 @@ from corporeal.retargeting.motion import SIDES
 # Half length and half width of a foot whose link has no shape.
 _HALF_LENGTH_M, _HALF_WIDTH_M = 0.1, 0.035
 
+# A foot farther below its joint than this share of what is above it has no ankle.
+SHIN_SHARE = 0.5
+
 
 @dataclass(frozen=True, eq=False)
 class Soles:
@@ -57,7 +60,11 @@ def soles_of(robot: Embodiment) -> Soles:
         place = np.column_stack([foot_axes(robot, side), place[:, 3]])
         links.append(link)
         places.append(place)
-        corners.append(_corners(robot.links[link].collision, place))
+        rectangle = _corners(robot.links[link].collision, place)
+        if _lacks_ankle(robot, kinematics, side):
+            # A shin that rolls over its end stands on a point.
+            rectangle = np.tile(rectangle.mean(axis=0), (4, 1))
+        corners.append(rectangle)
     rectangles = np.array(corners)
     placed = np.array(places)
     return Soles(
@@ -68,6 +75,18 @@ def soles_of(robot: Embodiment) -> Soles:
         placed[:, :, 3],
         placed[:, :, :3],
     )
+
+
+def _lacks_ankle(robot: Embodiment, kinematics: Kinematics, side: str) -> bool:
+    """Whether a foot is the far end of a shin, and no joint turns it."""
+    link, place = kinematics.place(robot.feet[side])
+    members = robot.groups.get(f"{side}_leg", ())
+    first = next((joint.child for joint in robot.joints if joint.name in members), None)
+    if first is None:
+        return False
+    poses = kinematics.link_poses(np.zeros((1, len(robot.joint_names))))
+    above = poses.position(first)[0] - poses.position(kinematics.names[link])[0]
+    return float(np.linalg.norm(place[:, 3])) > SHIN_SHARE * float(np.linalg.norm(above))
 
 
 def sole_points(soles: Soles, poses: Array) -> Array:

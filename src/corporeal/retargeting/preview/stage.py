@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter1d
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.geometry import Array, matrix_from_quaternion, slerp
-from corporeal.retargeting.goal.robot_map import chain_to
+from corporeal.retargeting.goal.places import chain_to
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
 

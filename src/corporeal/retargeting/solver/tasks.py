@@ -164,13 +164,18 @@ class ClipTasks:
     def following(self) -> list[Task]:
         """Everything that follows the person."""
         goals, robot, kinematics = self.goals, self.chain.robot, self.chain.kinematics
-        base = kinematics.names.index(robot.robot.base)
+        pelvis = kinematics.place(robot.pelvis)[0]
         hips, shoulders = self._seen("hip").min(axis=1), self._seen("shoulder", "hip").min(axis=1)
         chest = kinematics.place(robot.chest)[0]
         weight = _weights(PELVIS, hips)
         tasks: list[Task] = [
-            PointTask(base, robot.hip_centre, goals.positions["pelvis"], weight),
-            RotationTask(base, robot.axes, goals.rotations["pelvis"], PELVIS_ROTATION * hips),
+            PointTask(pelvis, robot.pelvis_point, goals.positions["pelvis"], weight),
+            RotationTask(
+                pelvis,
+                robot.axes_on(robot.pelvis),
+                goals.rotations["pelvis"],
+                PELVIS_ROTATION * hips,
+            ),
             RotationTask(
                 chest, robot.chest_axes, goals.rotations["chest"], CHEST_ROTATION * shoulders
             ),

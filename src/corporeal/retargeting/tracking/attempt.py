@@ -13,7 +13,7 @@ from corporeal.embodiment.engines import import_mujoco
 from corporeal.embodiment.joints import outward_joints
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, matrix_from_quaternion, slerp
-from corporeal.retargeting.goal.robot_map import chain_to
+from corporeal.retargeting.goal.places import chain_to
 from corporeal.retargeting.tracking.physics import (
     FLOOR,
     FRICTION,
