@@ -10,6 +10,7 @@ from typing import Any
 from corporeal.capture.driver import Rig
 from corporeal.capture.pre_roll import Packed
 from corporeal.capture.rig import TeamDocuments
+from corporeal.capture.trigger_group import group_paths
 from corporeal.episode import new_id
 from corporeal.episode.file import JOURNAL_SUFFIX, JournalWriter
 from corporeal.errors import CorporealError
@@ -87,6 +88,7 @@ def open_take(
         "is_networked": rig.is_networked,
         "metadata": dict(metadata),
         "required": list(team.required),
+        "triggers": {group.name: group_paths(group, rig.schema) for group in team.triggers},
         "documents": [{"kind": item.kind, "text": item.canonical()} for item in team.embedded],
         "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
     }

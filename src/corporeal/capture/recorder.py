@@ -80,7 +80,7 @@ class Recorder:
         self._on_episode = on_episode
         self._clock = HostClock()
         make_folder(settings.out)
-        self._monitor = HealthMonitor(self._schema, settings.out)
+        self._monitor = HealthMonitor(self._schema, settings.out, self.team.triggers)
         self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
         self._intake = Intakes(sources, self._packers, self._monitor)
         self._lost: dict[str, str] = {}

@@ -227,7 +227,9 @@ def _page(health: Health) -> Group:
         f"  {health.episode}  {health.episodes} episodes done  ",
         (f"{disk}, {health.elapsed_s:.0f} s", "dim"),
     )
-    asks = (Text(f"> {line}", style="cyan") for line in health.asks)
+    asks = [Text(f"> {line}", style="cyan") for line in health.asks]
+    asks += [Text(f"trigger group {group.name}: {group.skew_ms:.1f} ms apart", style="dim")
+             for group in health.triggers if group.skew_ms is not None]  # fmt: skip
     alarms = (Text(f"! {alarm}", style="bold red") for alarm in health.alarms)
     return Group(head, table, *asks, *alarms)
 
