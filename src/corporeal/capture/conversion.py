@@ -54,6 +54,7 @@ class _Survey:
     span_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
     switches: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     warnings: list[tuple[int, str]] = field(default_factory=list)
+    notes: list[tuple[int, str]] = field(default_factory=list)
     triggers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     actions_ns: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
@@ -168,6 +169,13 @@ def _survey(journal: Journal) -> _Survey:
             if mark["what"] == "warning":
                 survey.warnings.append((arrival_ns, mark["metadata"]["message"]))
                 continue
+            if mark["what"] == "note":
+                survey.notes.append((arrival_ns, mark["metadata"]["text"]))
+                continue
+            if mark["what"] == "answer":
+                answer = mark["metadata"]
+                survey.facts.setdefault("answers", {})[answer["question"]] = answer["answer"]
+                continue
             survey.facts.update(mark["metadata"])
             if mark["what"] in ("start", "end"):
                 survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
@@ -217,11 +225,12 @@ def _metadata(
     ]
     if survey.triggers:
         metadata["trigger_groups"] = dict(survey.triggers)
-    if survey.warnings:
-        metadata["warnings"] = [
-            {"time_ns": time_ns - survey.epoch_ns, "message": message}
-            for time_ns, message in survey.warnings
-        ]
+    for name, field_name, texts in (
+        ("warnings", "message", survey.warnings), ("notes", "text", survey.notes)
+    ):  # fmt: skip
+        if texts:
+            metadata[name] = [{"time_ns": time_ns - survey.epoch_ns, field_name: text}
+                              for time_ns, text in texts]  # fmt: skip
     metadata["clocks"] = {source: clock.to_json() for source, clock in survey.clocks.items()}
     metadata["stream_sources"] = {**header["sources"], **survey.sources}
     if header.get("roll") is not None:

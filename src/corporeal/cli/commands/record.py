@@ -75,6 +75,8 @@ def record(
     """Record episodes from one source, or from several together; Ctrl-C ends it in order.
 
     What arrives is on disk within 0.2 s. After a crash or a power cut: corporeal recover.
+    A page or a foot pedal of this machine may mark segments, interventions, outcomes and notes: the
+    address and the token are in marks.json beside the episodes, for this user alone.
     Every episode is judged by another process as soon as it is written, while the next one is
     recorded; a verdict does not change the exit code.
 
@@ -118,6 +120,7 @@ def record(
             on_picture=view.show_picture,
             on_episode=None if judge is None else judge.judge,
         )
+        view.take_marks(recorder)
         _show_card(recorder, quiet=as_json)
         if isinstance(cues, Button):
             threading.Thread(target=_watch_keys, args=(cues, recorder), daemon=True).start()
@@ -196,6 +199,11 @@ class _View:
         self._broadcast = open_broadcast() if port is None else Broadcast(port)
         if self._broadcast is not None:
             stack.enter_context(self._broadcast)
+
+    def take_marks(self, recorder: Recorder) -> None:
+        """Hand marks of pages and pedals to the recorder; where and with which token is a file."""
+        if self._broadcast is not None:
+            self._broadcast.take_marks(recorder.enter, self._file.with_name("marks.json"))
 
     def show(self, health: Health) -> None:
         """Everywhere at once."""
