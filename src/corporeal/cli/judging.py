@@ -100,7 +100,8 @@ def _judge(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         open_policy(terms.policy), protocol=protocol, pictures=terms.pictures
     )
     report = inspect(partial(open_dataset, [path]), options, on="serial").episodes[0]
-    against = [finding for finding in report.findings if finding.severity != "note"]
+    against = sorted((finding for finding in report.findings if finding.severity != "note"),
+                     key=lambda finding: finding.severity != "fail")  # fmt: skip
     return EpisodeVerdict(
         path,
         report.verdict,
@@ -130,7 +131,14 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
     return EpisodeVerdict(
         path,
         outcome.state,
-        tuple(dict.fromkeys(row.check for row in rows if row.severity != "note")),
+        tuple(
+            dict.fromkeys(
+                row.check
+                for severity in ("fail", "quarantine")
+                for row in rows
+                if row.severity == severity
+            )
+        ),
         tuple(dict.fromkeys(row.check for row in rows if row.severity == "note")),
         outcome.reason,
         outcome.status,

@@ -19,7 +19,7 @@ from rich.text import Text
 from corporeal import __version__
 from corporeal.catalog.ingestion import IngestOutcome, ingest
 from corporeal.catalog.workspace import Workspace
-from corporeal.cli.arrivals import Arrival, ArrivalLog, FolderScan, format_name, is_rosbag
+from corporeal.cli.arrivals import ArrivalLog, FolderArrival, FolderScan, format_name, is_rosbag
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import Robot, SourceRate
 from corporeal.cli.output import COLOURS, AsJson, console
@@ -112,7 +112,7 @@ class ArrivalIntake:
     robot: str | None
     rate_hz: float | None
 
-    def take(self, arrival: Arrival) -> tuple[IngestOutcome, ...]:
+    def take(self, arrival: FolderArrival) -> tuple[IngestOutcome, ...]:
         """Take in what is in an arrival; raises CorporealError for what cannot be."""
         name, path = format_name(arrival.path), arrival.path
         if name == "episodes":
@@ -128,7 +128,7 @@ class ArrivalIntake:
             self._convert(path, made)
         return self._ingest(list_episode_files(made))
 
-    def forget(self, arrival: Arrival) -> None:
+    def forget(self, arrival: FolderArrival) -> None:
         """Remove what was made on the way; the workspace has it now, or nobody will."""
         mark = hashlib.sha256(f"{arrival.name}\0{arrival.fingerprint}".encode()).hexdigest()[:16]
         for name in (mark, f"{mark}.partial"):
@@ -179,7 +179,7 @@ def take_arrivals(
         yield _take(arrival, log, intake)
 
 
-def _take(arrival: Arrival, log: ArrivalLog, intake: ArrivalIntake) -> ArrivalResult:
+def _take(arrival: FolderArrival, log: ArrivalLog, intake: ArrivalIntake) -> ArrivalResult:
     reason, outcomes = arrival.reason, ()
     if arrival.condition == "complete":
         reason, outcomes = _attempt(arrival, log, intake)
@@ -193,7 +193,7 @@ def _take(arrival: Arrival, log: ArrivalLog, intake: ArrivalIntake) -> ArrivalRe
 
 
 def _attempt(
-    arrival: Arrival, log: ArrivalLog, intake: ArrivalIntake
+    arrival: FolderArrival, log: ArrivalLog, intake: ArrivalIntake
 ) -> tuple[str, tuple[IngestOutcome, ...]]:
     """The reason why it cannot be taken, or what became of its episodes."""
     if log.was_taken(arrival) and arrival.path.is_dir():
