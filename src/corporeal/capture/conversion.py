@@ -118,7 +118,7 @@ def _match_triggers(
 ) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """For cameras of a trigger group: their stamps in order, and the time that each gets."""
     schema = Schema.model_validate(journal.header["schema"])
-    matched = {}
+    matched: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
     for name, paths in journal.header.get("triggers", {}).items():
         own = {
             path: np.unique(journal.stamps(path)[:, 1]) for path in paths if path in journal.runs

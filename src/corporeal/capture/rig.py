@@ -186,7 +186,7 @@ class TeamDocuments:
 
 def _require_listed(protocol: Protocol, facts: Mapping[str, Any]) -> None:
     """Raise for a control interface or an edge case that the protocol does not know."""
-    lists = {
+    lists: dict[str, list[str]] = {
         "interface": [each.interface for each in protocol.interfaces or ()],
         "edge_case": [each.case for each in protocol.edge_cases],
     }

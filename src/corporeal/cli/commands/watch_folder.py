@@ -180,7 +180,8 @@ def take_arrivals(
 
 
 def _take(arrival: FolderArrival, log: ArrivalLog, intake: ArrivalIntake) -> ArrivalResult:
-    reason, outcomes = arrival.reason, ()
+    reason = arrival.reason
+    outcomes: tuple[IngestOutcome, ...] = ()
     if arrival.condition == "complete":
         reason, outcomes = _attempt(arrival, log, intake)
     lost = [each for each in outcomes if each.status in ("refused", "damaged")]
