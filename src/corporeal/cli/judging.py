@@ -72,9 +72,13 @@ class EpisodeVerdict:
 
 @dataclass(frozen=True)
 class JudgingTerms:
-    """By which rules, and into which workspace; it travels to the process that judges."""
+    """By which rules, and into which workspace; it travels to the process that judges.
+
+    Without `check` episodes are taken into the workspace as they are, and judged later.
+    """
 
     policy: Path | None = None
+    check: bool = True
     pictures: bool = True
     workspace: Path | None = None
     batch: str | None = None
@@ -124,6 +128,7 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
             policy=open_policy(terms.policy),
             pictures=terms.pictures,
             batch=terms.batch,
+            check=terms.check,
             on="serial",
         ).outcomes[0]
         with workspace.database.read() as connection:

@@ -108,8 +108,10 @@ def record(
     judge: EpisodeJudge | None = None
     with ExitStack() as stack:
         view = _View(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
-        if check:
-            judge = _open_judge(stack, view, policy, root, session)
+        if check or root is not None:
+            terms = JudgingTerms(policy, check=check, workspace=root,
+                                 batch=None if root is None else session)  # fmt: skip
+            judge = _open_judge(stack, view, terms)
         cues = _trigger(trigger, sources, team)
         recorder = Recorder(
             sources,
@@ -140,15 +142,12 @@ def _show_card(recorder: Recorder, *, quiet: bool) -> None:
         stderr().print(line, style="dim", soft_wrap=True)
 
 
-def _open_judge(
-    stack: ExitStack, view: _View, policy: Path | None, root: Path | None, session: str
-) -> EpisodeJudge:
+def _open_judge(stack: ExitStack, view: _View, terms: JudgingTerms) -> EpisodeJudge:
     """A judge that says every verdict at once; what is wrong with its terms is said before."""
-    open_policy(policy)
-    if root is not None:
-        with enter_workspace(root, "ingest"):
+    open_policy(terms.policy)
+    if terms.workspace is not None:
+        with enter_workspace(terms.workspace, "ingest"):
             pass
-    terms = JudgingTerms(policy, workspace=root, batch=None if root is None else session)
     judge = EpisodeJudge(terms, view.show_verdict)
     stack.callback(judge.close)
     return judge
