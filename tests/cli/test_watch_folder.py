@@ -143,9 +143,9 @@ def test_a_dataset_of_others_is_taken_once_also_after_a_kill(
     assert all(not any(path.iterdir()) for path in left)
 
 
-def test_what_ends_the_program_twice_is_refused(tmp_path: Path) -> None:
+def test_what_ends_the_program_three_times_is_refused(tmp_path: Path) -> None:
     arrival = FolderArrival(tmp_path / "bad.bag", "bad.bag", "complete", "1-2-3")
-    for expected in (True, True, False):
+    for expected in (True, True, True, False):
         with ArrivalLog(tmp_path / "log.jsonl", "terms") as log:
             assert log.begin(arrival) is expected
             with pytest.raises(CorporealError, match="being watched"):
@@ -154,6 +154,9 @@ def test_what_ends_the_program_twice_is_refused(tmp_path: Path) -> None:
         file.write('{"name": "bad.bag", "finger')  # torn by a kill
     with ArrivalLog(tmp_path / "log.jsonl", "terms") as log:
         assert not log.begin(arrival)
+        # An attempt that a person broke off does not count.
+        log.withdraw(arrival)
+        assert log.begin(arrival)
 
 
 def test_an_error_of_a_reader_by_mistake_stops_nothing(

@@ -28,7 +28,7 @@ _NO_DATA = ("health.json", "thumbs.db", "desktop.ini")
 _ALONE = (".h5", ".bag", ".mcap")
 _DEEPEST = 6
 _MOST_FILES = 200_000
-_MOST_ATTEMPTS = 2
+_MOST_ATTEMPTS = 3
 _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
           stat.S_IFBLK: "a device"}  # fmt: skip
 
@@ -257,6 +257,11 @@ class ArrivalLog:
             return False
         self._write(arrival, "begun", attempts=attempts + 1)
         return True
+
+    def withdraw(self, arrival: FolderArrival) -> None:
+        """Somebody ended the program during an attempt, which therefore does not count."""
+        attempts = self._entries[arrival.name].get("attempts", 1)
+        self._write(arrival, "begun", attempts=attempts - 1)
 
     def end(
         self, arrival: FolderArrival, status: Literal["taken", "refused"], reason: str = ""

@@ -201,11 +201,14 @@ def _attempt(
         return ("was changed after it was taken in; expected data that stays as it is. Give what "
                 "is new a folder of its own"), ()  # fmt: skip
     if not log.begin(arrival):
-        return "it has ended this program twice; look at it alone: corporeal check", ()
+        return "it has ended this program three times; look at it alone: corporeal check", ()
     try:
         return "", intake.take(arrival)
     except (CorporealError, OSError) as error:
         return " ".join(str(error).removeprefix(f"{arrival.path}: ").split()), ()
+    except KeyboardInterrupt:
+        log.withdraw(arrival)
+        raise
     except Exception as error:  # Whatever a reader stumbles over: what comes next must not wait.
         return f"cannot be read ({type(error).__name__}: {' '.join(str(error).split())[:200]})", ()
 
