@@ -32,7 +32,6 @@ LONG_ENOUGH = 120
 WITH_ONE_IMPORTER = frozenset(
     {
         "corporeal.capture.motion_onset",
-        "corporeal.capture.open_episode",
         "corporeal.embodiment.comparison.correspondence",
     }
 )

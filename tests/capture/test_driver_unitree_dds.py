@@ -1,7 +1,8 @@
-"""A Unitree G1 is read over real DDS on loopback, from another process."""
+"""Unitree's humanoids are read over real DDS on loopback, from another process."""
 
 from __future__ import annotations
 
+import runpy
 import socket
 import subprocess
 import sys
@@ -21,9 +22,11 @@ from hypothesis import strategies as st
 
 from corporeal.capture.dds import configuration
 from corporeal.capture.driver import Driver, DriverError, Sample, drivers, parse_options
-from corporeal.capture.drivers.unitree_dds import _Ticks
+from corporeal.capture.drivers.unitree_dds import _model, _Ticks
 from corporeal.capture.unitree_message import (
     G1_MOTORS,
+    H1_2_MOTORS,
+    H1_MOTORS,
     MOTORS,
     dds_types,
     read_low_cmd,
@@ -43,9 +46,11 @@ def driver() -> Driver:
 
 
 @contextmanager
-def _robot(domain: int, seconds: float, rate_hz: float) -> Iterator[subprocess.Popen[bytes]]:
+def _robot(
+    domain: int, seconds: float, rate_hz: float, family: str = "unitree_hg"
+) -> Iterator[subprocess.Popen[bytes]]:
     """A publisher process, ended by its id whatever happens."""
-    command = [sys.executable, str(PUBLISHER), str(domain), str(seconds), str(rate_hz)]
+    command = [sys.executable, str(PUBLISHER), str(domain), str(seconds), str(rate_hz), family]
     process = subprocess.Popen(command)
     try:
         yield process
@@ -131,8 +136,72 @@ def test_the_streams_are_known_without_a_robot(driver: Driver) -> None:
 
 
 def test_a_robot_with_other_joints_is_refused(driver: Driver) -> None:
-    with pytest.raises(DriverError, match="joints of a Unitree G1"):
+    with pytest.raises(DriverError, match="joints of a Unitree G1, H1, H1-2"):
         driver.describe(parse_options(driver, {"robot": "gr1"}))
+
+
+def test_an_h1_has_20_places_and_its_imu_in_the_torso(driver: Driver) -> None:
+    rig = driver.describe(parse_options(driver, {"robot": "h1", "extras": True}))
+    assert rig.schema.stream("observations/joint_position").shape == (19,)
+    assert rig.schema.stream("observations/torso_imu").frame == "imu_link"
+    assert rig.schema.stream("debug/battery").components == ("voltage", "current")
+    assert set(open_robot("h1").joint_names) == set(H1_MOTORS) - {""}
+    assert len(H1_MOTORS) == 20
+    assert H1_MOTORS.index("right_knee_joint") == 2
+    assert H1_MOTORS.index("left_ankle_joint") == 10
+    assert H1_MOTORS.index("left_elbow_joint") == 19
+
+
+def test_an_h1_2_is_told_from_its_joints() -> None:
+    joints = H1_2_MOTORS
+    assert len(joints) == 27
+    assert (joints.index("torso_joint"), joints.index("right_wrist_yaw_joint")) == (12, 26)
+    titles = {names: _model(SimpleNamespace(name="x", joint_names=names)).title  # type: ignore[arg-type]
+              for names in (joints, G1_MOTORS, open_robot("h1").joint_names)}  # fmt: skip
+    assert list(titles.values()) == ["H1-2", "G1", "H1"]
+
+
+def test_the_wire_layout_of_unitree_go_is_that_of_its_dds_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["publisher", "unitree_go"])
+    publisher = runpy.run_path(str(PUBLISHER))
+    data = publisher["low_state"](5, 123456).serialize()
+    state = read_low_state(data, "unitree_go")
+    np.testing.assert_allclose(state["motor_state"]["q"], 5 + np.arange(20) / 100, rtol=1e-6)
+    np.testing.assert_array_equal(state["motor_state"]["tau_est"], -np.arange(20))
+    np.testing.assert_array_equal(state["motor_state"]["temperature"], 40 + np.arange(20))
+    np.testing.assert_array_equal(state["motor_state"]["lost"], np.arange(20))
+    np.testing.assert_allclose(state["imu_state"]["accelerometer"], [0, 0, 9.81], rtol=1e-6)
+    np.testing.assert_array_equal(state["wireless_remote"], range(40))
+    assert (int(state["tick"]), int(state["crc"])) == (123456, 5)
+    assert (float(state["power_v"]), float(state["power_a"])) == (58.5, 4.5)
+    command = read_low_cmd(publisher["low_cmd"](5).serialize(), "unitree_go")
+    np.testing.assert_allclose(command["motor_cmd"]["q"], 5 - np.arange(20) / 100, rtol=1e-6)
+    np.testing.assert_array_equal(command["motor_cmd"]["kd"], np.full(20, 1.5))
+    assert command["crc"] == 5
+    with pytest.raises(DriverError, match="speaks unitree_hg: G1, H1-2"):
+        read_low_state(data)
+    with pytest.raises(DriverError, match="speaks unitree_go: H1"):
+        read_low_state(data[:-8], "unitree_go")
+
+
+@pytest.mark.slow
+@needs_loopback
+def test_an_h1_is_heard_over_dds(driver: Driver) -> None:
+    options = parse_options(driver, {"domain": 125, "give_up_s": 20.0, "robot": "h1",
+                                     "extras": True})  # fmt: skip
+    streams = {stream.path: stream for stream in driver.describe(options).resolve().streams}
+    items = driver.read(options)
+    with _robot(125, 60, 100, "unitree_go"):
+        taken = [item for item in islice(items, 50 * len(streams)) if isinstance(item, Sample)]
+        items.close()  # type: ignore[attr-defined]
+    assert {sample.stream for sample in taken} == set(streams)
+    assert all(np.shape(sample.value) == streams[sample.stream].shape for sample in taken)
+    names = open_robot("h1").joint_names
+    state = next(one.value for one in taken if one.stream == "observations/joint_position")
+    places = np.array([H1_MOTORS.index(name) for name in names])
+    np.testing.assert_allclose(state - np.floor(state[0]), places / 100, atol=1e-5)
 
 
 def test_an_interface_that_is_not_there_is_refused(driver: Driver) -> None:

@@ -58,6 +58,15 @@ def test_an_episode_is_taken_into_the_workspace_once(episode: Path, tmp_path: Pa
         assert find_episode(connection, opened.id).batch == "monday"
 
 
+def test_an_episode_may_be_taken_in_and_judged_later(episode: Path, tmp_path: Path) -> None:
+    make_workspace(tmp_path / "floor").close()
+    terms = JudgingTerms(check=False, workspace=tmp_path / "floor")
+    taken = judge_episode(episode, terms)
+    assert (taken.status, taken.verdict, taken.findings) == ("added", "recorded", ())
+    judged = judge_episode(episode, JudgingTerms(pictures=False, workspace=tmp_path / "floor"))
+    assert (judged.status, judged.verdict) == ("judged", "failed")
+
+
 @pytest.mark.slow
 def test_a_judge_that_is_killed_costs_one_verdict(episode: Path) -> None:
     heard: queue.SimpleQueue[EpisodeVerdict] = queue.SimpleQueue()

@@ -15,7 +15,7 @@ from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.catalog.query import count_episodes
 from corporeal.catalog.workspace import make_workspace, open_workspace
-from corporeal.cli.arrivals import Arrival, ArrivalLog, FolderScan
+from corporeal.cli.arrivals import ArrivalLog, FolderArrival, FolderScan
 from corporeal.cli.commands import watch_folder
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
@@ -143,9 +143,9 @@ def test_a_dataset_of_others_is_taken_once_also_after_a_kill(
     assert all(not any(path.iterdir()) for path in left)
 
 
-def test_what_ends_the_program_twice_is_refused(tmp_path: Path) -> None:
-    arrival = Arrival(tmp_path / "bad.bag", "bad.bag", "complete", "1-2-3")
-    for expected in (True, True, False):
+def test_what_ends_the_program_three_times_is_refused(tmp_path: Path) -> None:
+    arrival = FolderArrival(tmp_path / "bad.bag", "bad.bag", "complete", "1-2-3")
+    for expected in (True, True, True, False):
         with ArrivalLog(tmp_path / "log.jsonl", "terms") as log:
             assert log.begin(arrival) is expected
             with pytest.raises(CorporealError, match="being watched"):
@@ -154,6 +154,9 @@ def test_what_ends_the_program_twice_is_refused(tmp_path: Path) -> None:
         file.write('{"name": "bad.bag", "finger')  # torn by a kill
     with ArrivalLog(tmp_path / "log.jsonl", "terms") as log:
         assert not log.begin(arrival)
+        # An attempt that a person broke off does not count.
+        log.withdraw(arrival)
+        assert log.begin(arrival)
 
 
 def test_an_error_of_a_reader_by_mistake_stops_nothing(
@@ -163,7 +166,7 @@ def test_an_error_of_a_reader_by_mistake_stops_nothing(
         shutil.copy(episode, floor / "incoming" / name)
     plain = watch_folder.ArrivalIntake.take
 
-    def take(intake: watch_folder.ArrivalIntake, arrival: Arrival) -> Any:
+    def take(intake: watch_folder.ArrivalIntake, arrival: FolderArrival) -> Any:
         if arrival.name == "one.h5":
             raise ZeroDivisionError("division by zero")
         return plain(intake, arrival)

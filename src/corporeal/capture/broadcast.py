@@ -3,39 +3,62 @@
 Every client gets the health as JSON text. A client that asks for the path /pictures also gets
 binary messages (`thumbnail.framed`): the head {"stream": path} and a JPEG, about two per second
 and camera. Pages of strangers are refused, since a browser would let any page connect.
+
+A client of this machine that asks for the path /marks may send marks (`operator_mark`), each with
+the recorder's token, and gets {"ok": true} or {"ok": false, "reason": ...} for each.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import ipaddress
 import json
+import os
 import re
+import secrets
 import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from corporeal.capture.health import Health
+from corporeal.capture.operator_mark import OperatorMark, read_mark
 from corporeal.capture.thumbnail import Pace, framed, jpeg
 from corporeal.errors import CorporealError, MissingExtraError
 
 PORTS = range(8790, 8800)
 """Where recorders publish unless they are told otherwise: the first of these that is free."""
-PICTURES = "/pictures"
+PICTURES, MARKS = "/pictures", "/marks"
 _OWN_PAGES = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 # What a client may leave unread before pictures are spared it.
 _MOST_UNREAD = 1 << 20
+# A foot is quick, a broken page quicker: beyond so many marks a second the client is let go, and
+# after so many that were refused.
+_MARKS_PER_S, _MOST_REFUSED = 20, 50
 
 
 class Broadcast:
     """A WebSocket server in a thread; every client gets every health, a new one the latest."""
 
-    def __init__(self, port: int, *, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self,
+        port: int,
+        *,
+        host: str = "127.0.0.1",
+    ) -> None:
         try:
             import websockets  # noqa: F401
         except ImportError:
             raise MissingExtraError("websockets", "live") from None
         self.host, self.port = host, port
+        self.token = secrets.token_urlsafe(24)
+        self._on_mark: Callable[[OperatorMark], str | None] | None = None
+        self._token_file: Path | None = None
         self._latest = "{}"
         self._clients: set[Any] = set()
         self._watchers: set[Any] = set()
@@ -61,8 +84,23 @@ class Broadcast:
         message = framed({"stream": stream}, jpeg(picture))
         self._loop.call_soon_threadsafe(self._send_picture, message)
 
+    def take_marks(self, enter: Callable[[OperatorMark], str | None], token_file: Path) -> None:
+        """From now on take marks. `enter` gets each, and returns why it cannot be taken.
+
+        It is called from the server's thread. Address and token are in `token_file`, which this
+        user alone can read, until the server is closed.
+        """
+        token_file.unlink(missing_ok=True)
+        descriptor = os.open(token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            address = f"ws://{self.host}:{self.port}{MARKS}"
+            json.dump({"address": address, "token": self.token}, file)
+        self._token_file, self._on_mark = token_file, enter
+
     def close(self) -> None:
         """End the server; a second time does nothing."""
+        if self._token_file is not None:
+            self._token_file.unlink(missing_ok=True)
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(timeout=5)
@@ -114,6 +152,9 @@ class Broadcast:
             self._ready.set()
 
     async def _greet(self, client: Any) -> None:
+        if client.request is not None and client.request.path == MARKS:
+            await self._take_marks(client)
+            return
         self._clients.add(client)
         if client.request is not None and client.request.path == PICTURES:
             self._watchers.add(client)
@@ -123,6 +164,39 @@ class Broadcast:
         finally:
             self._clients.discard(client)
             self._watchers.discard(client)
+
+    async def _take_marks(self, client: Any) -> None:
+        """Answer every mark of a client, until it leaves or floods."""
+        from websockets.exceptions import ConnectionClosed
+
+        refused = 0
+        recent: deque[float] = deque(maxlen=_MARKS_PER_S)
+        with suppress(ConnectionClosed):
+            async for message in client:
+                now_s = time.monotonic()
+                floods = len(recent) == _MARKS_PER_S and now_s - recent[0] < 1.0
+                recent.append(now_s)
+                if floods:
+                    reason: str | None = f"more than {_MARKS_PER_S} marks in a second. Slow down."
+                else:
+                    reason = self._take_mark(client, message)
+                refused += reason is not None
+                answer = {"ok": True} if reason is None else {"ok": False, "reason": reason}
+                await client.send(json.dumps(answer))
+                if floods or refused >= _MOST_REFUSED:
+                    return
+
+    def _take_mark(self, client: Any, message: str | bytes) -> str | None:
+        """Why a mark is refused, in one sentence; None when it was taken."""
+        address = client.remote_address
+        if not address or not ipaddress.ip_address(address[0]).is_loopback:
+            return "marks are taken from this machine only."
+        if self._on_mark is None:
+            return "this recorder takes no marks."
+        try:
+            return self._on_mark(read_mark(message, self.token))
+        except CorporealError as error:
+            return str(error)
 
 
 class PortError(CorporealError):

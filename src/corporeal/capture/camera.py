@@ -13,6 +13,7 @@ from pydantic import Field
 
 from corporeal.capture.driver import DriverError, Rig
 from corporeal.capture.ros.stream import rig_schema
+from corporeal.capture.trigger_group import COUNTER
 from corporeal.schema import Part, Stream
 from corporeal.schema.document import Name
 from corporeal.units import SECOND_NS
@@ -25,8 +26,14 @@ class PictureOptions(Part):
     external: bool = Field(default=False, description="not on the robot: goes to debug")
 
 
+class NumberedOptions(PictureOptions):
+    """The same for a device that numbers its frames."""
+
+    numbered: bool = Field(default=False, description="record the device's own frame numbers")
+
+
 def camera_rig(options: PictureOptions, size: tuple[int, int], rate_hz: float) -> Rig:
-    """One stream of colour pictures; `size` is height, width."""
+    """One stream of colour pictures, and their numbers if wanted; `size` is height, width."""
     stream = Stream(
         name=options.name,
         group="debug" if options.external else "observations",
@@ -37,7 +44,21 @@ def camera_rig(options: PictureOptions, size: tuple[int, int], rate_hz: float) -
         frame=f"{options.name}_camera",
         placement="external" if options.external else "robot",
     )
-    return Rig(rig_schema(options.name, [stream], f"the camera {options.name}"))
+    is_numbered = isinstance(options, NumberedOptions) and options.numbered
+    streams = [stream, counter_of(stream)] if is_numbered else [stream]
+    return Rig(rig_schema(options.name, streams, f"the camera {options.name}"))
+
+
+def counter_of(camera: Stream) -> Stream:
+    """The stream of a camera's own frame numbers, which tell a lost frame from a late one."""
+    return Stream(
+        name=f"{camera.name}{COUNTER}",
+        group=camera.group,
+        dtype="int64",
+        shape=(1,),
+        rate_hz=camera.rate_hz,
+        components=("number",),
+    )
 
 
 def open_video(address: str, *, form: str | None = None, options: Mapping[str, str] | None = None,

@@ -24,6 +24,7 @@ from corporeal.capture.clock import (
 )
 from corporeal.capture.driver import ROBOT_CLOCK
 from corporeal.capture.rig import RigDocument
+from corporeal.capture.trigger_group import COUNTER, group_rate_hz, match_frames, number_frames
 from corporeal.embodiment import Embodiment
 from corporeal.episode.facts import CORRECTION
 from corporeal.episode.file import (
@@ -53,6 +54,8 @@ class _Survey:
     span_ns: dict[str, tuple[int, int]] = field(default_factory=dict)
     switches: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     warnings: list[tuple[int, str]] = field(default_factory=list)
+    notes: list[tuple[int, str]] = field(default_factory=list)
+    triggers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     actions_ns: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     """The clock of each stream that has samples."""
@@ -81,6 +84,7 @@ def _describe(journal: Journal, *, reason: str | None) -> tuple[Mapping[str, Any
         reason = f"the recorder ended before the episode did ({journal.ending})"
     try:
         survey = _survey(journal)
+        matched = _match_triggers(journal, survey)
         schema, robot = Schema.model_validate(header["schema"]), header["embodiment"]
         described = episode_header(
             journal.path,
@@ -99,9 +103,51 @@ def _describe(journal: Journal, *, reason: str | None) -> tuple[Mapping[str, Any
         ) from error
 
     def to_episode_time(stream: str, source_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        return to_robot_time(survey.clocks, survey.sources[stream], source_ns, survey.epoch_ns)
+        times = to_robot_time(survey.clocks, survey.sources[stream], source_ns, survey.epoch_ns)
+        if stream in matched:
+            stamps, shared = matched[stream]
+            place = np.minimum(np.searchsorted(stamps, source_ns), len(stamps) - 1)
+            times = np.where(stamps[place] == source_ns, shared[place], times)
+        return times
 
     return described, to_episode_time
+
+
+def _match_triggers(
+    journal: Journal, survey: _Survey
+) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """For cameras of a trigger group: their stamps in order, and the time that each gets."""
+    schema = Schema.model_validate(journal.header["schema"])
+    matched: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    for name, paths in journal.header.get("triggers", {}).items():
+        own = {
+            path: np.unique(journal.stamps(path)[:, 1]) for path in paths if path in journal.runs
+        }
+        if len(own) < 2:
+            survey.triggers[name] = {"cameras": list(own), "triggers": 0, "missed": {
+                path: {"count": 0, "at_ns": []} for path in paths if path not in own}}  # fmt: skip
+            continue
+        period_ns = SECOND_NS / group_rate_hz(paths, schema)
+        times = {path: to_robot_time(survey.clocks, survey.sources[path], stamps, survey.epoch_ns)
+                 for path, stamps in own.items()}  # fmt: skip
+        numbers = {path: number_frames(stamps, period_ns, _counted(journal, path))
+                   for path, stamps in own.items()}  # fmt: skip
+        match = match_frames(times, numbers, period_ns)
+        survey.triggers[name] = match.facts
+        matched |= {path: (stamps, match.stamps[path]) for path, stamps in own.items()}
+    return matched
+
+
+def _counted(journal: Journal, path: str) -> dict[int, int]:
+    """The device's own number of every frame by its stamp, where a stream beside it has them."""
+    counter = f"{path}{COUNTER}"
+    if counter not in journal.runs:
+        return {}
+    stamps = journal.stamps(counter)[:, 1].tolist()
+    schema = Schema.model_validate(journal.header["schema"])
+    (kind,) = (stream.dtype for stream in schema.streams if stream.path == counter)
+    values = (np.frombuffer(data, kind)[0] for data in journal.samples(counter))
+    return {stamp: int(value) for stamp, value in zip(stamps, values, strict=True)}
 
 
 def _survey(journal: Journal) -> _Survey:
@@ -122,6 +168,13 @@ def _survey(journal: Journal) -> _Survey:
                 continue
             if mark["what"] == "warning":
                 survey.warnings.append((arrival_ns, mark["metadata"]["message"]))
+                continue
+            if mark["what"] == "note":
+                survey.notes.append((arrival_ns, mark["metadata"]["text"]))
+                continue
+            if mark["what"] == "answer":
+                answer = mark["metadata"]
+                survey.facts.setdefault("answers", {})[answer["question"]] = answer["answer"]
                 continue
             survey.facts.update(mark["metadata"])
             if mark["what"] in ("start", "end"):
@@ -170,11 +223,14 @@ def _metadata(
     metadata["marks"] = [
         {**mark, "time_ns": mark["time_ns"] - survey.epoch_ns} for mark in survey.marks
     ]
-    if survey.warnings:
-        metadata["warnings"] = [
-            {"time_ns": time_ns - survey.epoch_ns, "message": message}
-            for time_ns, message in survey.warnings
-        ]
+    if survey.triggers:
+        metadata["trigger_groups"] = dict(survey.triggers)
+    for name, field_name, texts in (
+        ("warnings", "message", survey.warnings), ("notes", "text", survey.notes)
+    ):  # fmt: skip
+        if texts:
+            metadata[name] = [{"time_ns": time_ns - survey.epoch_ns, field_name: text}
+                              for time_ns, text in texts]  # fmt: skip
     metadata["clocks"] = {source: clock.to_json() for source, clock in survey.clocks.items()}
     metadata["stream_sources"] = {**header["sources"], **survey.sources}
     if header.get("roll") is not None:

@@ -10,6 +10,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from corporeal.capture.trigger_group import (
+    TriggerGauge,
+    TriggerGroup,
+    TriggerHealth,
+    group_paths,
+    group_rate_hz,
+)
 from corporeal.files import atomic_write
 from corporeal.schema import Schema, Stream
 from corporeal.units import SECOND_NS
@@ -59,6 +66,8 @@ class Health:
     alarms: tuple[str, ...]
     asks: tuple[str, ...] = ()
     """What the operator is to do before the next episode."""
+    triggers: tuple[TriggerHealth, ...] = ()
+    """The groups of cameras that share a hardware trigger."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the web page and the file."""
@@ -135,7 +144,11 @@ class _Gauge:
 class HealthMonitor:
     """Fed by the recorder with every sample, read by whoever wants to know."""
 
-    def __init__(self, schema: Schema, folder: Path) -> None:
+    def __init__(self, schema: Schema, folder: Path, groups: tuple[TriggerGroup, ...] = ()) -> None:
+        self._triggers = tuple(
+            TriggerGauge(group.name, paths, group_rate_hz(paths, schema))
+            for group, paths in ((group, group_paths(group, schema)) for group in groups)
+        )
         self._gauges = {stream.path: _Gauge(stream) for stream in schema.streams}
         self._required = {
             stream.path for stream in schema.streams if stream.rate_hz and not stream.optional
@@ -150,6 +163,8 @@ class HealthMonitor:
         """Note a sample; only what is missing from an episode counts as late."""
         with self._lock:
             self._gauges[path].take(source_ns, arrival_ns, is_recording=is_recording)
+            for group in self._triggers:
+                group.take(path, source_ns, arrival_ns, is_recording=is_recording)
 
     def alarm(self, sentence: str) -> None:
         """Raise an alarm that stays, such as that a source is gone."""
@@ -202,6 +217,7 @@ class HealthMonitor:
             delays = sorted(g.delay_ns for g in self._gauges.values() if g.samples)
             middle = delays[len(delays) // 2] if delays else None
             streams = tuple(gauge.read(now_ns, middle) for gauge in self._gauges.values())
+            triggers = tuple(group.read() for group in self._triggers)
         free = shutil.disk_usage(self._folder).free
         return Health(
             time_ns=now_ns,
@@ -214,8 +230,16 @@ class HealthMonitor:
             written_bytes=written_bytes,
             slowest_sync_s=slowest_sync_s,
             disk_free_bytes=free,
-            alarms=tuple(self._alarms(streams, state, free, slowest_sync_s)),
+            alarms=(
+                *self._alarms(streams, state, free, slowest_sync_s),
+                *(
+                    f"{camera} missed {count} triggers of the group {group.name}"
+                    for group in triggers
+                    for camera, count in group.missed.items()
+                ),
+            ),
             asks=asks,
+            triggers=triggers,
         )
 
     def _alarms(

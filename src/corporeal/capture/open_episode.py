@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.capture.driver import Rig
+from corporeal.capture.operator_mark import OperatorMark
 from corporeal.capture.pre_roll import Packed
 from corporeal.capture.rig import TeamDocuments
+from corporeal.capture.trigger_group import group_paths
 from corporeal.episode import new_id
 from corporeal.episode.file import JOURNAL_SUFFIX, JournalWriter
 from corporeal.errors import CorporealError
@@ -41,6 +43,17 @@ class OpenEpisode:
     def add(self, packed: Packed) -> None:
         """Journal one sample."""
         self.journal.append(packed.stream, packed.source_ns, packed.arrival_ns, packed.payload)
+
+    def begin(self, time_ns: int, facts: dict[str, Any], warnings: tuple[str, ...]) -> None:
+        """The demonstration begins; `warnings` say what is off as it does."""
+        self.journal.mark("start", time_ns, facts)
+        for sentence in warnings:
+            self.journal.mark("warning", time_ns, {"message": sentence})
+
+    def enter(self, time_ns: int, mark: OperatorMark) -> None:
+        """Write a mark down; a segment only of a demonstration that has not ended."""
+        if mark.what != "segment" or self.end_ns is None:
+            self.journal.mark(mark.what, time_ns, dict(mark.facts))
 
     def end(self, time_ns: int, facts: dict[str, Any]) -> None:
         """The demonstration is over; the post-roll begins."""
@@ -87,6 +100,7 @@ def open_take(
         "is_networked": rig.is_networked,
         "metadata": dict(metadata),
         "required": list(team.required),
+        "triggers": {group.name: group_paths(group, rig.schema) for group in team.triggers},
         "documents": [{"kind": item.kind, "text": item.canonical()} for item in team.embedded],
         "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
     }

@@ -17,13 +17,14 @@ from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import DriverError, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.health import Health, HealthMonitor
 from corporeal.capture.open_episode import OpenEpisode, free_name, make_folder, open_take
+from corporeal.capture.operator_mark import OperatorMark, segment_mark
 from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.rig import TeamDocuments, join_sources
 from corporeal.capture.source_thread import Ended, Intakes, Item, Refused, Taken, room
 from corporeal.capture.start_state import StartWatch
-from corporeal.capture.trigger import Automatic, Trigger
+from corporeal.capture.trigger import Automatic, Button, Trigger
 from corporeal.episode import Episode
-from corporeal.episode.facts import check_mode, read_facts
+from corporeal.episode.facts import read_facts
 from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
 
 _log = logging.getLogger("corporeal.capture")
@@ -80,11 +81,11 @@ class Recorder:
         self._on_episode = on_episode
         self._clock = HostClock()
         make_folder(settings.out)
-        self._monitor = HealthMonitor(self._schema, settings.out)
+        self._monitor = HealthMonitor(self._schema, settings.out, self.team.triggers)
         self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
         self._intake = Intakes(sources, self._packers, self._monitor)
         self._lost: dict[str, str] = {}
-        self._marked: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
+        self._marked: queue.SimpleQueue[tuple[int, OperatorMark]] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._workers = {
             path: Worker(self._pack_slowly, path, waiting=room(packer))
@@ -136,8 +137,22 @@ class Recorder:
 
         From any thread. Nothing is marked while no demonstration runs.
         """
-        facts = {"mode": None if mode is None else check_mode(mode), "note": note}
-        self._marked.put((self._moment_ns(), facts))
+        self.enter(segment_mark(mode, note=note))
+
+    def enter(self, mark: OperatorMark) -> str | None:
+        """Take a mark, from any thread; why not, where it cannot be taken.
+
+        A segment is of a demonstration that runs; all else may also come during the post-roll.
+        """
+        if mark.what == "button":
+            if not isinstance(self._trigger, Button):
+                return "a press of the button; expected a recorder with the trigger key."
+            self._trigger.press()
+        elif self._running is None if mark.what == "segment" else not self._takes:
+            return f"{mark.what}: no episode is open that it could be of."
+        else:
+            self._marked.put((self._moment_ns(), mark))
+        return None
 
     @property
     def state(self) -> State:
@@ -156,9 +171,8 @@ class Recorder:
     def health(self) -> Health:
         """Everything, now."""
         takes = list(self._takes)
-        waiting = sum(
-            worker.waiting * self._packers[path].row_bytes for path, worker in self._workers.items()
-        )
+        waiting = sum(each.waiting * self._packers[path].row_bytes
+                      for path, each in self._workers.items())  # fmt: skip
         return self._monitor.read(
             self._moment_ns(),
             state=self.state,
@@ -219,10 +233,12 @@ class Recorder:
 
     def _write_marks(self) -> None:
         while not self._marked.empty():
-            time_ns, facts = self._marked.get()
-            for take in self._takes:
-                if take.end_ns is None:
-                    take.journal.mark("segment", time_ns, facts)
+            time_ns, mark = self._marked.get()
+            open_takes = [
+                one for one in self._takes if mark.what != "segment" or one.end_ns is None
+            ]
+            for take in open_takes[-1:]:
+                take.journal.mark(mark.what, time_ns, dict(mark.facts))
 
     def _lose(self, ended: Ended) -> None:
         """A source is gone: what the others still give goes on into the open episodes."""
@@ -293,9 +309,7 @@ class Recorder:
         metadata = {**self.rig.metadata, **self.settings.metadata, **facts}
         if self.rig.problems:
             metadata["source_problems"] = list(self.rig.problems)
-        asked = self._start_watch.next_place()
-        if asked is not None:
-            metadata["asked"] = asked
+        warnings = self._start_watch.begin(metadata, time.monotonic() - self._began_s)
         out, schema = self.settings.out, self._schema
         name, self._index = free_name(out, schema, metadata, self._index)
         take = open_take(
@@ -310,11 +324,7 @@ class Recorder:
             team=self.team,
         )
         take.reason = next(iter(self._lost.values()), None)
-        take.journal.mark("start", item.arrival_ns, facts)
-        elapsed_s = time.monotonic() - self._began_s
-        warnings = tuple(self._start_watch.warnings(metadata.get("operator"), elapsed_s))
-        for sentence in warnings:
-            take.journal.mark("warning", item.arrival_ns, {"message": sentence})
+        take.begin(item.arrival_ns, facts, warnings)
         self._monitor.warn(tuple(f"at the start of {take.name}: {each}" for each in warnings))
         with self._lock:
             for packed in self._recent.since(item.arrival_ns):

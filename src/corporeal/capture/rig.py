@@ -18,6 +18,7 @@ from corporeal.capture.driver import (
     drivers,
     parse_options,
 )
+from corporeal.capture.trigger_group import TriggerGroup, group_paths
 from corporeal.embodiment import Embodiment
 from corporeal.episode.facts import check_mode
 from corporeal.errors import CorporealError, DocumentError, Problem
@@ -55,6 +56,9 @@ class RigDocument(Document):
     )
     mode: str | None = Field(default=None, description="how it is collected, of a closed list")
     metadata: dict[str, Any] = Field(default={}, description="facts of every episode")
+    triggers: tuple[TriggerGroup, ...] | None = Field(
+        default=None, description="cameras that share a hardware trigger"
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -64,6 +68,10 @@ class RigDocument(Document):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"source {twice[0]!r} is listed twice; expected unique names")
+        shared = [camera for group in self.triggers or () for camera in group.cameras]
+        twice = sorted({name for name in shared if shared.count(name) > 1})
+        if twice:
+            raise ValueError(f"camera {twice[0]!r} is in two trigger groups; expected one")
         if self.mode is not None:
             try:
                 check_mode(self.mode)
@@ -120,6 +128,11 @@ class TeamDocuments:
         return facts
 
     @property
+    def triggers(self) -> tuple[TriggerGroup, ...]:
+        """The groups of cameras that share a hardware trigger."""
+        return () if self.rig is None else self.rig.triggers or ()
+
+    @property
     def roll_s(self) -> tuple[float, float] | None:
         """How much the protocol wants before and after a demonstration."""
         rule = None if self.protocol is None else self.protocol.trigger
@@ -143,6 +156,11 @@ class TeamDocuments:
     def demand(self, rig: Rig) -> None:
         """Raise if what the sources deliver cannot fulfil protocol and calibration."""
         names = [stream.name for stream in rig.schema.streams]
+        for group in self.triggers:
+            try:
+                group_paths(group, rig.schema)
+            except ValueError as error:
+                raise CorporealError(f"trigger group {group.name}: {error}.") from None
         if self.protocol is not None:
             robots = self.protocol.task.robots
             robot = rig.embodiment.name if rig.embodiment else None
@@ -168,7 +186,7 @@ class TeamDocuments:
 
 def _require_listed(protocol: Protocol, facts: Mapping[str, Any]) -> None:
     """Raise for a control interface or an edge case that the protocol does not know."""
-    lists = {
+    lists: dict[str, list[str]] = {
         "interface": [each.interface for each in protocol.interfaces or ()],
         "edge_case": [each.case for each in protocol.edge_cases],
     }

@@ -62,10 +62,11 @@ class StartWatch:
             low, high = self._ranges.get(sample.stream, (values[0], values[0]))
             self._ranges[sample.stream] = min(low, values[0]), max(high, values[0])
 
-    def next_place(self) -> dict[str, Any] | None:
-        """Where the object was asked to lie for the episode that begins, and draw the next."""
-        asked, self.asked = self.asked, self._draw()
-        return asked
+    def begin(self, metadata: dict[str, Any], elapsed_s: float) -> tuple[str, ...]:
+        """What is off as an episode begins. Its metadata get where the object was asked to lie."""
+        if self.asked is not None:
+            metadata["asked"], self.asked = self.asked, self._draw()
+        return tuple(self._warnings(metadata.get("operator"), elapsed_s))
 
     def asks(self) -> tuple[str, ...]:
         """What the operator is to do before the next episode."""
@@ -75,8 +76,7 @@ class StartWatch:
         turn = degrees(self.asked["object_yaw_rad"])
         return (f"put the object at x {x:.3f} m, y {y:.3f} m, turned by {turn:.0f} degrees",)
 
-    def warnings(self, operator: str | None, elapsed_s: float) -> Iterator[str]:
-        """What is off as an episode begins: the state, or who has worked for too long."""
+    def _warnings(self, operator: str | None, elapsed_s: float) -> Iterator[str]:
         if self._protocol is None:
             return
         yield from self._problems()

@@ -1,18 +1,19 @@
-"""LowState and LowCmd of Unitree's humanoids (unitree_hg): the DDS types and their wire layout."""
+"""LowState and LowCmd of Unitree's humanoids, both families: DDS types, wire layout, motors."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from corporeal.capture.driver import DriverError
 from corporeal.errors import MissingExtraError
 
-MOTORS = 35
+MOTORS, GO_MOTORS = 35, 20
 LOW_STATE_TOPIC = "rt/lowstate"
 LOW_CMD_TOPIC = "rt/lowcmd"
 _CDR_HEADER = 4
@@ -30,6 +31,43 @@ G1_MOTORS = (
         "shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch",
         "wrist_yaw")),
 )  # fmt: skip
+
+# Of an H1 (20 places, one of them empty) and of an H1-2, by the names of their descriptions.
+_H1_LEG = ("hip_roll", "hip_pitch", "knee")
+_SHOULDER = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow")
+H1_MOTORS = (
+    *(f"right_{part}_joint" for part in _H1_LEG), *(f"left_{part}_joint" for part in _H1_LEG),
+    "torso_joint", "left_hip_yaw_joint", "right_hip_yaw_joint", "", "left_ankle_joint",
+    "right_ankle_joint", *(f"right_{part}_joint" for part in _SHOULDER),
+    *(f"left_{part}_joint" for part in _SHOULDER),
+)  # fmt: skip
+_H1_2_LEG = ("hip_yaw", "hip_pitch", "hip_roll", "knee", "ankle_pitch", "ankle_roll")
+_ARM = (*_SHOULDER, "wrist_roll", "wrist_pitch", "wrist_yaw")
+H1_2_MOTORS = (
+    *(f"left_{part}_joint" for part in _H1_2_LEG), *(f"right_{part}_joint" for part in _H1_2_LEG),
+    "torso_joint", *(f"left_{part}_joint" for part in _ARM),
+    *(f"right_{part}_joint" for part in _ARM),
+)  # fmt: skip
+
+Family = Literal["unitree_hg", "unitree_go"]
+
+
+@dataclass(frozen=True)
+class UnitreeModel:
+    """One robot of Unitree: which messages it speaks, the order of its motors, where its IMU is."""
+
+    title: str
+    family: Family
+    motors: tuple[str, ...]
+    imu: str
+    imu_frame: str
+
+
+MODELS = (
+    UnitreeModel("G1", "unitree_hg", G1_MOTORS, "pelvis", "imu_in_pelvis"),
+    UnitreeModel("H1", "unitree_go", H1_MOTORS, "torso", "imu_link"),
+    UnitreeModel("H1-2", "unitree_hg", H1_2_MOTORS, "pelvis", "imu_link"),
+)
 
 _IMU = np.dtype([
     ("quaternion", "<f4", 4), ("gyroscope", "<f4", 3), ("accelerometer", "<f4", 3),
@@ -64,58 +102,145 @@ _LOW_CMD = np.dtype({
 })  # fmt: skip
 
 
-def read_low_state(data: bytes) -> Any:
-    """One LowState from its CDR bytes, as a numpy record: `["motor_state"]["q"]` is (35,)."""
-    return _record(data, _LOW_STATE, "LowState")
+# The same of unitree_go, which the first H1 shares with Unitree's four-legged robots.
+_GO_IMU = np.dtype([
+    ("quaternion", "<f4", 4), ("gyroscope", "<f4", 3), ("accelerometer", "<f4", 3),
+    ("rpy", "<f4", 3), ("temperature", "u1"),
+])  # fmt: skip
+_GO_MOTOR_STATE = np.dtype([
+    ("q", "<f4"), ("dq", "<f4"), ("ddq", "<f4"), ("tau_est", "<f4"), ("raw", "<f4", 3),
+    ("temperature", "u1"), ("filler", "u1", 3), ("lost", "<u4"), ("reserve", "<u4", 2),
+    ("next_mode", "u1", 4),
+])  # fmt: skip
+_GO_MOTOR_CMD = np.dtype([
+    ("q", "<f4"), ("dq", "<f4"), ("tau", "<f4"), ("kp", "<f4"), ("kd", "<f4"),
+    ("reserve", "<u4", 3), ("next_mode", "u1", 4),
+])  # fmt: skip
+_GO_LOW_STATE = np.dtype({
+    "names": ["imu_state", "motor_state", "tick", "wireless_remote", "power_v", "power_a", "crc"],
+    "formats": [_GO_IMU, (_GO_MOTOR_STATE, GO_MOTORS), "<u4", ("u1", 40), "<f4", "<f4", "<u4"],
+    "offsets": [24, 80, 1096, 1100, 1152, 1156, 1172], "itemsize": 1176,
+})  # fmt: skip
+_GO_LOW_CMD = np.dtype({
+    "names": ["motor_cmd", "crc"], "formats": [(_GO_MOTOR_CMD, GO_MOTORS), "<u4"],
+    "offsets": [24, 804], "itemsize": 808,
+})  # fmt: skip
+_LAYOUTS = {
+    "unitree_hg": (_LOW_STATE, _LOW_CMD),
+    "unitree_go": (_GO_LOW_STATE, _GO_LOW_CMD),
+}
 
 
-def read_low_cmd(data: bytes) -> Any:
-    """One LowCmd from its CDR bytes, as a numpy record: `["motor_cmd"]["q"]` is (35,)."""
-    return _record(data, _LOW_CMD, "LowCmd")
+def read_low_state(data: bytes, family: Family = "unitree_hg") -> Any:
+    """One LowState from its CDR bytes, as a numpy record: `["motor_state"]["q"]` is (motors,)."""
+    return _record(data, _LAYOUTS[family][0], "LowState", family)
 
 
-def _record(data: bytes, layout: np.dtype[Any], what: str) -> Any:
+def read_low_cmd(data: bytes, family: Family = "unitree_hg") -> Any:
+    """One LowCmd from its CDR bytes, as a numpy record: `["motor_cmd"]["q"]` is (motors,)."""
+    return _record(data, _LAYOUTS[family][1], "LowCmd", family)
+
+
+def _record(data: bytes, layout: np.dtype[Any], what: str, family: Family) -> Any:
     # The second byte of the header tells little from big endian; its last, how much is filler.
     filler = data[3] & 3 if len(data) >= _CDR_HEADER else 0
     if len(data) - filler != _CDR_HEADER + layout.itemsize or data[0] != 0 or data[1] > 1:
         raise DriverError(
             f"{what} message, got {len(data)} bytes; expected {_CDR_HEADER + layout.itemsize} of "
-            "plain CDR. Check that the robot speaks unitree_hg (G1, H1-2)."
+            f"plain CDR. Check that the robot speaks {family}: {_speakers(family)}."
         )
     order = layout if data[1] == 1 else layout.newbyteorder(">")
     return np.frombuffer(data, order, count=1, offset=_CDR_HEADER)[0]
 
 
+def _speakers(family: Family) -> str:
+    return ", ".join(model.title for model in MODELS if model.family == family)
+
+
 @cache
-def dds_types() -> SimpleNamespace:
-    """The DDS types by name: IMUState, MotorState, LowState, MotorCmd, LowCmd."""
+def dds_types(family: Family = "unitree_hg") -> SimpleNamespace:
+    """The DDS types by name: IMUState, MotorState, LowState, MotorCmd, LowCmd, and their parts."""
+    return _hg_types() if family == "unitree_hg" else _go_types()
+
+
+def _hg_types() -> SimpleNamespace:
     types = _idl("types")
     floats, words = types.float32, types.uint32
-    imu = _struct(
-        "IMUState_", quaternion=types.array[floats, 4], gyroscope=types.array[floats, 3],
-        accelerometer=types.array[floats, 3], rpy=types.array[floats, 3], temperature=types.int16,
-    )  # fmt: skip
+    imu = _imu_type("unitree_hg", types.int16)
     motor_state = _struct(
-        "MotorState_", mode=types.uint8, q=floats, dq=floats, ddq=floats, tau_est=floats,
-        temperature=types.array[types.int16, 2], vol=floats, sensor=types.array[words, 2],
-        motorstate=words, reserve=types.array[words, 4],
+        "unitree_hg", "MotorState_", mode=types.uint8, q=floats, dq=floats, ddq=floats,
+        tau_est=floats, temperature=types.array[types.int16, 2], vol=floats,
+        sensor=types.array[words, 2], motorstate=words, reserve=types.array[words, 4],
     )  # fmt: skip
     low_state = _struct(
-        "LowState_", version=types.array[words, 2], mode_pr=types.uint8, mode_machine=types.uint8,
-        tick=words, imu_state=imu, motor_state=types.array[motor_state, MOTORS],
+        "unitree_hg", "LowState_", version=types.array[words, 2], mode_pr=types.uint8,
+        mode_machine=types.uint8, tick=words, imu_state=imu,
+        motor_state=types.array[motor_state, MOTORS],
         wireless_remote=types.array[types.uint8, 40], reserve=types.array[words, 4], crc=words,
     )  # fmt: skip
     motor_cmd = _struct(
-        "MotorCmd_", mode=types.uint8, q=floats, dq=floats, tau=floats, kp=floats, kd=floats,
-        reserve=words,
+        "unitree_hg", "MotorCmd_", mode=types.uint8, q=floats, dq=floats, tau=floats, kp=floats,
+        kd=floats, reserve=words,
     )  # fmt: skip
     low_cmd = _struct(
-        "LowCmd_", mode_pr=types.uint8, mode_machine=types.uint8,
+        "unitree_hg", "LowCmd_", mode_pr=types.uint8, mode_machine=types.uint8,
         motor_cmd=types.array[motor_cmd, MOTORS], reserve=types.array[words, 4], crc=words,
     )  # fmt: skip
     return SimpleNamespace(
         IMUState=imu, MotorState=motor_state, LowState=low_state, MotorCmd=motor_cmd, LowCmd=low_cmd
     )
+
+
+def _go_types() -> SimpleNamespace:
+    types = _idl("types")
+    floats, words, byte, short = types.float32, types.uint32, types.uint8, types.uint16
+    family = "unitree_go"
+    imu = _imu_type(family, byte)
+    motor_state = _struct(
+        family, "MotorState_", mode=byte, q=floats, dq=floats, ddq=floats, tau_est=floats,
+        q_raw=floats, dq_raw=floats, ddq_raw=floats, temperature=byte, lost=words,
+        reserve=types.array[words, 2],
+    )  # fmt: skip
+    battery = _struct(
+        family, "BmsState_", version_high=byte, version_low=byte, status=byte, soc=byte,
+        current=types.int32, cycle=short, bq_ntc=types.array[byte, 2],
+        mcu_ntc=types.array[byte, 2], cell_vol=types.array[short, 15],
+    )  # fmt: skip
+    battery_cmd = _struct(family, "BmsCmd_", off=byte, reserve=types.array[byte, 3])
+    head = {
+        "head": types.array[byte, 2], "level_flag": byte, "frame_reserve": byte,
+        "sn": types.array[words, 2], "version": types.array[words, 2], "bandwidth": short,
+    }  # fmt: skip
+    low_state = _struct(
+        family, "LowState_", **head, imu_state=imu,
+        motor_state=types.array[motor_state, GO_MOTORS], bms_state=battery,
+        foot_force=types.array[types.int16, 4], foot_force_est=types.array[types.int16, 4],
+        tick=words, wireless_remote=types.array[byte, 40], bit_flag=byte, adc_reel=floats,
+        temperature_ntc1=byte, temperature_ntc2=byte, power_v=floats, power_a=floats,
+        fan_frequency=types.array[short, 4], reserve=words, crc=words,
+    )  # fmt: skip
+    motor_cmd = _struct(
+        family, "MotorCmd_", mode=byte, q=floats, dq=floats, tau=floats, kp=floats, kd=floats,
+        reserve=types.array[words, 3],
+    )  # fmt: skip
+    low_cmd = _struct(
+        family, "LowCmd_", **head, motor_cmd=types.array[motor_cmd, GO_MOTORS],
+        bms_cmd=battery_cmd, wireless_remote=types.array[byte, 40], led=types.array[byte, 12],
+        fan=types.array[byte, 2], gpio=byte, reserve=words, crc=words,
+    )  # fmt: skip
+    return SimpleNamespace(
+        IMUState=imu, MotorState=motor_state, LowState=low_state, MotorCmd=motor_cmd,
+        LowCmd=low_cmd, BmsState=battery, BmsCmd=battery_cmd,
+    )  # fmt: skip
+
+
+def _imu_type(family: str, temperature: Any) -> Any:
+    types = _idl("types")
+    return _struct(
+        family, "IMUState_", quaternion=types.array[types.float32, 4],
+        gyroscope=types.array[types.float32, 3], accelerometer=types.array[types.float32, 3],
+        rpy=types.array[types.float32, 3], temperature=temperature,
+    )  # fmt: skip
 
 
 def _idl(part: str) -> Any:
@@ -125,9 +250,9 @@ def _idl(part: str) -> Any:
         raise MissingExtraError("cyclonedds", "live") from None
 
 
-def _struct(name: str, **fields: Any) -> Any:
+def _struct(family: str, name: str, **fields: Any) -> Any:
     from cyclonedds.idl import make_idl_struct
 
     annotations = _idl("annotations")
-    struct = make_idl_struct(name, f"unitree_hg::msg::dds_::{name}", fields)
+    struct = make_idl_struct(name, f"{family}::msg::dds_::{name}", fields)
     return annotations.autoid("sequential")(annotations.final(struct))

@@ -28,13 +28,13 @@ _NO_DATA = ("health.json", "thumbs.db", "desktop.ini")
 _ALONE = (".h5", ".bag", ".mcap")
 _DEEPEST = 6
 _MOST_FILES = 200_000
-_MOST_ATTEMPTS = 2
+_MOST_ATTEMPTS = 3
 _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
           stat.S_IFBLK: "a device"}  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Arrival:
+class FolderArrival:
     """One thing to take in: an episode, a bag or a dataset. `reason` says why it is not yet."""
 
     path: Path
@@ -72,11 +72,11 @@ class FolderScan:
         self._seen: dict[str, tuple[str, float]] = {}
         self._formats: dict[tuple[str, str], str | None] = {}
 
-    def arrivals(self) -> Iterator[Arrival]:
+    def arrivals(self) -> Iterator[FolderArrival]:
         """Everything that lies there now, in order of name."""
         yield from self._below(self.root, 0, is_settled=True)
 
-    def _below(self, folder: Path, depth: int, *, is_settled: bool) -> Iterator[Arrival]:
+    def _below(self, folder: Path, depth: int, *, is_settled: bool) -> Iterator[FolderArrival]:
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
@@ -100,12 +100,12 @@ class FolderScan:
             elif is_settled or path.suffix.lower() in _ALONE:
                 yield self._look(path)
 
-    def _folder(self, path: Path, depth: int, *, is_settled: bool) -> Iterator[Arrival]:
+    def _folder(self, path: Path, depth: int, *, is_settled: bool) -> Iterator[FolderArrival]:
         if depth > _DEEPEST:
             yield self._refused(path, f"lies more than {_DEEPEST} folders deep")
             return
         if is_rosbag(path) and not (path / "metadata.yaml").is_file():
-            yield Arrival(path, self._name(path), "waiting",
+            yield FolderArrival(path, self._name(path), "waiting",
                           reason="the bag has no metadata.yaml yet")  # fmt: skip
             return
         whole = self._look(path)
@@ -120,15 +120,15 @@ class FolderScan:
             # More is still to come: only what is whole by itself can be taken.
             yield from self._below(path, depth, is_settled=False)
 
-    def _look(self, path: Path) -> Arrival:
+    def _look(self, path: Path) -> FolderArrival:
         tree = _Tree()
         self._walk(path, tree, 0)
         name, mark = self._name(path), tree.fingerprint
         if tree.trouble:
-            return Arrival(path, name, "refused", mark, tree.trouble)
+            return FolderArrival(path, name, "refused", mark, tree.trouble)
         if not tree.is_draft and self._is_settled(name, tree):
-            return Arrival(path, name, "complete", mark)
-        return Arrival(path, name, "waiting", mark, "it is still being written")
+            return FolderArrival(path, name, "complete", mark)
+        return FolderArrival(path, name, "waiting", mark, "it is still being written")
 
     def _is_settled(self, name: str, tree: _Tree) -> bool:
         mark, now_s = tree.fingerprint, time.monotonic()
@@ -178,8 +178,8 @@ class FolderScan:
         except (OSError, RuntimeError):
             return False
 
-    def _refused(self, path: Path, reason: str) -> Arrival:
-        return Arrival(path, self._name(path), "refused", "-", reason)
+    def _refused(self, path: Path, reason: str) -> FolderArrival:
+        return FolderArrival(path, self._name(path), "refused", "-", reason)
 
     def _name(self, path: Path) -> str:
         return str(path.relative_to(self.root))
@@ -234,7 +234,7 @@ class ArrivalLog:
         self._file.close()
         self._lock.close()
 
-    def is_done(self, arrival: Arrival) -> bool:
+    def is_done(self, arrival: FolderArrival) -> bool:
         """Whether it was taken as it is now, or refused under the same terms."""
         entry = self._entries.get(arrival.name)
         if entry is None or entry["fingerprint"] != arrival.fingerprint:
@@ -243,12 +243,12 @@ class ArrivalLog:
             return bool(entry.get("terms") == self._terms)
         return bool(entry["status"] == "taken")
 
-    def was_taken(self, arrival: Arrival) -> bool:
+    def was_taken(self, arrival: FolderArrival) -> bool:
         """Whether it was taken when it looked otherwise."""
         entry = self._entries.get(arrival.name)
         return entry is not None and entry["status"] == "taken"
 
-    def begin(self, arrival: Arrival) -> bool:
+    def begin(self, arrival: FolderArrival) -> bool:
         """Note an attempt; False when the ones before ended the whole program."""
         entry = self._entries.get(arrival.name)
         is_same = entry is not None and entry["fingerprint"] == arrival.fingerprint
@@ -258,11 +258,18 @@ class ArrivalLog:
         self._write(arrival, "begun", attempts=attempts + 1)
         return True
 
-    def end(self, arrival: Arrival, status: Literal["taken", "refused"], reason: str = "") -> None:
+    def withdraw(self, arrival: FolderArrival) -> None:
+        """Somebody ended the program during an attempt, which therefore does not count."""
+        attempts = self._entries[arrival.name].get("attempts", 1)
+        self._write(arrival, "begun", attempts=attempts - 1)
+
+    def end(
+        self, arrival: FolderArrival, status: Literal["taken", "refused"], reason: str = ""
+    ) -> None:
         """Note what became of it."""
         self._write(arrival, status, reason=reason, terms=self._terms)
 
-    def _write(self, arrival: Arrival, status: str, **facts: Any) -> None:
+    def _write(self, arrival: FolderArrival, status: str, **facts: Any) -> None:
         entry = {"name": arrival.name, "fingerprint": arrival.fingerprint, "status": status}
         self._entries[arrival.name] = entry | facts
         self._file.write(f"{json.dumps(entry | facts)}\n")

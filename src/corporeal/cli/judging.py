@@ -72,9 +72,13 @@ class EpisodeVerdict:
 
 @dataclass(frozen=True)
 class JudgingTerms:
-    """By which rules, and into which workspace; it travels to the process that judges."""
+    """By which rules, and into which workspace; it travels to the process that judges.
+
+    Without `check` episodes are taken into the workspace as they are, and judged later.
+    """
 
     policy: Path | None = None
+    check: bool = True
     pictures: bool = True
     workspace: Path | None = None
     batch: str | None = None
@@ -100,7 +104,8 @@ def _judge(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         open_policy(terms.policy), protocol=protocol, pictures=terms.pictures
     )
     report = inspect(partial(open_dataset, [path]), options, on="serial").episodes[0]
-    against = [finding for finding in report.findings if finding.severity != "note"]
+    against = sorted((finding for finding in report.findings if finding.severity != "note"),
+                     key=lambda finding: finding.severity != "fail")  # fmt: skip
     return EpisodeVerdict(
         path,
         report.verdict,
@@ -123,6 +128,7 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
             policy=open_policy(terms.policy),
             pictures=terms.pictures,
             batch=terms.batch,
+            check=terms.check,
             on="serial",
         ).outcomes[0]
         with workspace.database.read() as connection:
@@ -130,7 +136,14 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
     return EpisodeVerdict(
         path,
         outcome.state,
-        tuple(dict.fromkeys(row.check for row in rows if row.severity != "note")),
+        tuple(
+            dict.fromkeys(
+                row.check
+                for severity in ("fail", "quarantine")
+                for row in rows
+                if row.severity == severity
+            )
+        ),
         tuple(dict.fromkeys(row.check for row in rows if row.severity == "note")),
         outcome.reason,
         outcome.status,

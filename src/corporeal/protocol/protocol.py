@@ -218,7 +218,7 @@ class Protocol(Document):
             ("factor", [each.name for each in self.factors]),
             ("prohibition", [str(each.behaviour) for each in self.prohibited]),
             ("edge case", [each.case for each in self.edge_cases]),
-            ("interface", [each.interface for each in self.interfaces or ()]),
+            ("interface", [str(each.interface) for each in self.interfaces or ()]),
         ):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:

@@ -45,7 +45,7 @@ RULES = {
     "spread of initial conditions": "start_spread_off_protocol",
     "diversity of approach": "approach_diversity_off_protocol",
     "edge cases": "edge_case_off_protocol",
-    "share of edge cases": "edge_case_share_off_protocol",
+    "share of edge cases": "edge_share_off_protocol",
     "failures": "failure_off_protocol",
 }
 _OF_A_BATCH = {
@@ -54,7 +54,7 @@ _OF_A_BATCH = {
     "rotation_off_protocol",
     "start_spread_off_protocol",
     "approach_diversity_off_protocol",
-    "edge_case_share_off_protocol",
+    "edge_share_off_protocol",
 }
 
 

@@ -29,6 +29,12 @@ def test_finds_an_object_that_is_not_where_it_was_asked_to_lie() -> None:
     assert "4 cm from where it was asked to lie" in found.message
 
 
+def test_finds_an_object_that_is_turned_otherwise_than_asked() -> None:
+    asked = {"object_xyz": [0.35, 0.0, 0.75], "object_yaw_rad": 0.5}
+    (found,) = judge(NAME, marked(asked=asked), randomisation=NEAR)
+    assert "turned by 29 degrees from what was asked" in found.message
+
+
 def test_finds_a_joint_beyond_its_range() -> None:
     start = State(description="arms out", posture={"left_elbow_joint": 0.5})
     (found,) = judge(NAME, marked(), randomisation=Randomisation(joint_rad=0.2), start=start)

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from corporeal.capture.camera import PictureOptions, camera_rig
+from corporeal.capture.camera import NumberedOptions, camera_rig, counter_of
 from corporeal.capture.clock import HostClock
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
+from corporeal.capture.trigger_group import COUNTER
 from corporeal.errors import MissingExtraError
 from corporeal.schema import Stream
 
 _MILLIMETRE = 0.001
 
 
-class RealSenseOptions(PictureOptions):
+class RealSenseOptions(NumberedOptions):
     """Which camera, and how it is set."""
 
     serial: str | None = Field(default=None, description="of the camera, where there are several")
@@ -34,7 +35,7 @@ def describe(options: RealSenseOptions) -> Rig:
     rig = camera_rig(options, (options.height, options.width), options.rate_hz)
     if not options.depth:
         return rig
-    (colour,) = rig.schema.streams
+    colour, *counter = rig.schema.streams
     depth = Stream(
         name=f"{options.name}_depth",
         group=colour.group,
@@ -46,13 +47,14 @@ def describe(options: RealSenseOptions) -> Rig:
         frame=f"{options.name}_depth_camera",
         placement=colour.placement,
     )
-    return Rig(rig.schema.model_copy(update={"streams": (colour, depth)}))
+    counters = (*counter, counter_of(depth)) if options.numbered else ()
+    return Rig(rig.schema.model_copy(update={"streams": (colour, depth, *counters)}))
 
 
 def read(options: RealSenseOptions) -> Iterator[Sample | Mark]:
     """Sets of frames as they come."""
     library = _library()
-    streams = describe(options).schema.streams
+    cameras = [each for each in describe(options).schema.streams if each.kind != "array"]
     settings = library.config()
     if options.serial:
         settings.enable_device(options.serial)
@@ -81,12 +83,15 @@ def read(options: RealSenseOptions) -> Iterator[Sample | Mark]:
             taken = [frames.get_color_frame()]
             if options.depth:
                 taken.append(frames.get_depth_frame())
-            for stream, frame in zip(streams, taken, strict=True):
+            for stream, frame in zip(cameras, taken, strict=True):
                 values = np.asanyarray(frame.get_data())
                 if stream.kind == "depth" and scale != 1.0:
                     values = np.rint(values * scale).clip(0, 65535).astype(np.uint16)
                 stamp_ns = round(frame.get_timestamp() * 1e6)
                 yield Sample(stream.path, stamp_ns, arrival_ns, values)
+                if options.numbered:
+                    number = [frame.get_frame_number()]
+                    yield Sample(f"{stream.path}{COUNTER}", stamp_ns, arrival_ns, number)
     finally:
         pipeline.stop()
 

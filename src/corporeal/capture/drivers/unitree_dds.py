@@ -1,4 +1,4 @@
-"""A Unitree G1 over DDS: what its joints and IMU measure, and what they were told."""
+"""A Unitree G1, H1 or H1-2 over DDS: what its joints and IMU measure, and what they were told."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from corporeal.capture.dds import LOOPBACK, DdsLink, DomainId, Interface, Wire
 from corporeal.capture.driver import ROBOT_CLOCK, Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.ros.stream import rig_schema
 from corporeal.capture.unitree_message import (
-    G1_MOTORS,
     LOW_CMD_TOPIC,
     LOW_STATE_TOPIC,
+    MODELS,
+    UnitreeModel,
     dds_types,
     read_low_cmd,
     read_low_state,
@@ -47,7 +48,7 @@ class UnitreeDdsOptions(Part):
 
     interface: Interface = Field(default=LOOPBACK, description="network interface, such as eth0")
     domain: DomainId = 0
-    robot: str = Field(default="g1", description="g1 or g1_23dof, or a file with the same joints")
+    robot: str = Field(default="g1", description="g1, g1_23dof, h1, or a file (of an H1-2, say)")
     rate_hz: float = Field(default=500.0, gt=0, le=10_000, description="what the robot publishes")
     commands: bool = Field(default=True, description="record LowCmd too")
     extras: bool = Field(default=False, description="gains, motor temperature and voltage, remote")
@@ -59,22 +60,23 @@ class UnitreeDdsOptions(Part):
 def describe(options: UnitreeDdsOptions) -> Rig:
     """The streams; nothing is opened."""
     robot = open_robot(options.robot)
-    _motors(robot)
+    model = _model(robot)
+    frame = model.imu_frame if model.imu_frame in {each.name for each in robot.frames} else None
     streams = [_joint_stream(name, "observations", unit, options) for name, _, unit in _STATE]
     streams.append(
         Stream(
-            name="pelvis_imu", group="observations", shape=(6,), rate_hz=options.rate_hz,
-            frame="imu_in_pelvis", components=_IMU, unit=("m/s2",) * 3 + ("rad/s",) * 3,
+            name=f"{model.imu}_imu", group="observations", shape=(6,), rate_hz=options.rate_hz,
+            frame=frame, components=_IMU, unit=("m/s2",) * 3 + ("rad/s",) * 3,
         )
     )  # fmt: skip
     streams.append(
         Stream(
-            name="pelvis_orientation", group="observations", shape=(4,), rate_hz=options.rate_hz,
-            frame="imu_in_pelvis", components=roles.QUATERNION,
+            name=f"{model.imu}_orientation", group="observations", shape=(4,), frame=frame,
+            rate_hz=options.rate_hz, components=roles.QUATERNION,
         )
     )  # fmt: skip
     if options.extras:
-        streams += _extra_streams(options)
+        streams += _extra_streams(options, model)
     sources = {stream.path: ROBOT_CLOCK for stream in streams}
     if options.commands:
         told = _COMMAND + (_GAINS if options.extras else ())
@@ -92,8 +94,10 @@ def read(options: UnitreeDdsOptions) -> Iterator[Sample | Mark]:
     LowState is stamped by its own tick (milliseconds since the robot started), LowCmd, which has
     none, by the time its sender put on it.
     """
-    motors = _motors(open_robot(options.robot))
-    types = dds_types()
+    robot = open_robot(options.robot)
+    model = _model(robot)
+    motors = [model.motors.index(name) for name in robot.joint_names]
+    types = dds_types(model.family)
     topics = {LOW_STATE_TOPIC: types.LowState}
     if options.commands:
         topics[LOW_CMD_TOPIC] = types.LowCmd
@@ -106,9 +110,12 @@ def read(options: UnitreeDdsOptions) -> Iterator[Sample | Mark]:
             for wire in wires:
                 heard_s = time.monotonic()
                 if wire.topic == LOW_STATE_TOPIC:
-                    yield from _state(wire, arrival_ns, motors, ticks, options.extras)
+                    message = read_low_state(wire.data, model.family)
+                    stamp = ticks.to_ns(int(message["tick"]))
+                    yield from _state(message, (stamp, arrival_ns), motors, model, options.extras)
                 else:
-                    yield from _command(wire, arrival_ns, motors, options.extras)
+                    message = read_low_cmd(wire.data, model.family)
+                    yield from _command(message, wire, arrival_ns, motors, options.extras)
 
 
 class _Ticks:
@@ -126,38 +133,45 @@ class _Ticks:
 
 
 def _state(
-    wire: Wire, arrival_ns: int, motors: list[int], ticks: _Ticks, extras: bool
+    message: Any, times_ns: tuple[int, int], motors: list[int], model: UnitreeModel, extras: bool
 ) -> Iterator[Sample]:
-    message = read_low_state(wire.data)
-    stamp = ticks.to_ns(int(message["tick"]))
     joints = message["motor_state"][motors]
     for name, field, _ in _STATE:
-        yield Sample(f"observations/{name}", stamp, arrival_ns, joints[field])
+        yield Sample(f"observations/{name}", *times_ns, joints[field])
     imu = message["imu_state"]
     moving = [*imu["accelerometer"], *imu["gyroscope"]]
-    yield Sample("observations/pelvis_imu", stamp, arrival_ns, moving)
-    yield Sample("observations/pelvis_orientation", stamp, arrival_ns, imu["quaternion"])
+    yield Sample(f"observations/{model.imu}_imu", *times_ns, moving)
+    yield Sample(f"observations/{model.imu}_orientation", *times_ns, imu["quaternion"])
     if extras:
-        yield Sample("debug/motor_temperature", stamp, arrival_ns, joints["temperature"])
-        yield Sample("debug/motor_voltage", stamp, arrival_ns, joints["vol"])
-        yield Sample("debug/wireless_remote", stamp, arrival_ns, message["wireless_remote"])
+        yield Sample("debug/motor_temperature", *times_ns, joints["temperature"])
+        if model.family == "unitree_hg":
+            yield Sample("debug/motor_voltage", *times_ns, joints["vol"])
+        else:
+            battery = [message["power_v"], message["power_a"]]
+            yield Sample("debug/battery", *times_ns, battery)
+        yield Sample("debug/wireless_remote", *times_ns, message["wireless_remote"])
 
 
-def _command(wire: Wire, arrival_ns: int, motors: list[int], extras: bool) -> Iterator[Sample]:
-    joints = read_low_cmd(wire.data)["motor_cmd"][motors]
+def _command(
+    message: Any, wire: Wire, arrival_ns: int, motors: list[int], extras: bool
+) -> Iterator[Sample]:
+    joints = message["motor_cmd"][motors]
     for name, field, _ in _COMMAND + (_GAINS if extras else ()):
         yield Sample(f"actions/{name}", wire.sent_ns, arrival_ns, joints[field])
 
 
-def _motors(robot: Embodiment) -> list[int]:
-    """The place of each of the robot's joints in Unitree's order of motors."""
-    strangers = [name for name in robot.joint_names if name not in G1_MOTORS]
-    if strangers:
-        raise DriverError(
-            f"robot {robot.name!r}, got the joint {strangers[0]!r}; expected the joints of a "
-            "Unitree G1. Give --robot g1 or g1_23dof."
-        )
-    return [G1_MOTORS.index(name) for name in robot.joint_names]
+def _model(robot: Embodiment) -> UnitreeModel:
+    """Which robot of Unitree this is, told from its joints."""
+    for model in MODELS:
+        if set(robot.joint_names) <= set(model.motors):
+            return model
+    titles = ", ".join(model.title for model in MODELS)
+    nearest = max(MODELS, key=lambda model: len(set(robot.joint_names) & set(model.motors)))
+    stranger = next(name for name in robot.joint_names if name not in nearest.motors)
+    raise DriverError(
+        f"robot {robot.name!r}, got the joint {stranger!r}; expected the joints of a Unitree "
+        f"{titles}. Set robot=g1, g1_23dof or h1, or the file of its description without hands."
+    )
 
 
 def _joint_stream(name: str, group: Any, unit: str, options: UnitreeDdsOptions) -> Stream:
@@ -167,17 +181,32 @@ def _joint_stream(name: str, group: Any, unit: str, options: UnitreeDdsOptions) 
     )  # fmt: skip
 
 
-def _extra_streams(options: UnitreeDdsOptions) -> list[Stream]:
+def _extra_streams(options: UnitreeDdsOptions, model: UnitreeModel) -> list[Stream]:
     rate = options.rate_hz
+    if model.family == "unitree_hg":
+        own = [
+            Stream(
+                name="motor_temperature", group="debug", dtype="int16", shape=("joints", 2),
+                rate_hz=rate, unit="degC", components=("sensor_0", "sensor_1"),
+            ),
+            Stream(
+                name="motor_voltage", group="debug", shape=("joints",), rate_hz=rate, unit="V",
+                components="joints",
+            ),
+        ]  # fmt: skip
+    else:
+        own = [
+            Stream(
+                name="motor_temperature", group="debug", dtype="uint8", shape=("joints",),
+                rate_hz=rate, unit="degC", components="joints",
+            ),
+            Stream(
+                name="battery", group="debug", shape=(2,), rate_hz=rate, unit=("V", "A"),
+                components=("voltage", "current"),
+            ),
+        ]  # fmt: skip
     return [
-        Stream(
-            name="motor_temperature", group="debug", dtype="int16", shape=("joints", 2),
-            rate_hz=rate, unit="degC", components=("sensor_0", "sensor_1"),
-        ),
-        Stream(
-            name="motor_voltage", group="debug", shape=("joints",), rate_hz=rate, unit="V",
-            components="joints",
-        ),
+        *own,
         Stream(
             name="wireless_remote", group="debug", dtype="uint8", shape=(40,), rate_hz=rate,
             description="the bytes of the hand-held remote, as the robot reports them",

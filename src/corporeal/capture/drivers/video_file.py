@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import Field
 
-from corporeal.capture.camera import PictureOptions, camera_rig, open_video, read_pictures
+from corporeal.capture.camera import NumberedOptions, camera_rig, open_video, read_pictures
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
 from corporeal.units import SECOND_NS
 
 
-class VideoFileOptions(PictureOptions):
+class VideoFileOptions(NumberedOptions):
     """Which file, and how fast."""
 
     path: Path
@@ -38,12 +38,14 @@ def describe(options: VideoFileOptions) -> Rig:
 
 def read(options: VideoFileOptions) -> Iterator[Sample | Mark]:
     """Its pictures between a mark of the start and one of the end, stamped by the file."""
-    (stream,) = describe(options).schema.streams
+    stream, *counter = describe(options).schema.streams
     period_ns = SECOND_NS / float(stream.rate_hz or 1)
     begin_ns = time.time_ns()
     last_ns: int | None = None
     first_ns = 0
     with closing(_open(options.path)) as container:
+        # The rate that the frames were made at; where some are missing the average is lower.
+        rate = float(container.streams.video[0].guessed_rate or stream.rate_hz or 1)
         for stamp, picture in read_pictures(container, str(options.path)):
             source_ns = stamp if stamp is not None else round((last_ns or 0) + period_ns)
             if last_ns is None:
@@ -55,6 +57,10 @@ def read(options: VideoFileOptions) -> Iterator[Sample | Mark]:
                 wait_ns = (arrival_ns - begin_ns) / options.speed - (time.time_ns() - begin_ns)
                 time.sleep(max(0.0, wait_ns) / SECOND_NS)
             yield Sample(stream.path, source_ns, arrival_ns, picture)
+            for each in counter:
+                yield Sample(
+                    each.path, source_ns, arrival_ns, [round(source_ns * rate / SECOND_NS)]
+                )
     if last_ns is not None:
         yield Mark("end", begin_ns + last_ns - first_ns)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from rich.markdown import Markdown
 from rich.text import Text
 
+from corporeal.cli.adherence_table import adherence_json, embedded_protocol, show_adherence
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import CORES, Jobs, On, Robot, SourceRate
 from corporeal.cli.ledger_table import show_ledger
@@ -50,6 +52,9 @@ def check(
     protocol: Annotated[
         str | None, option("The protocol to hold them to: a ready name or a file.")
     ] = None,
+    adherence: Annotated[
+        bool, option("Say of every rule of the protocol whether it is kept.")
+    ] = False,
     usual: Annotated[Path | None, option("A detector made by corporeal learn.")] = None,
     only: Annotated[list[str] | None, option("Run this check alone; may be repeated.")] = None,
     pictures: Annotated[bool, option("Look at pictures as well.")] = True,
@@ -73,9 +78,10 @@ def check(
         return
     if not paths:
         raise CorporealError("check, got no path; expected episodes, folders or datasets.")
+    rules = None if protocol is None else open_protocol(protocol)
     request = InspectionOptions(
         policy=open_policy(policy),
-        protocol=None if protocol is None else open_protocol(protocol),
+        protocol=rules,
         detector=None if usual is None else open_detector(usual),
         pictures=pictures,
         only=tuple(find_check(name)[0] for name in only or ()) or None,
@@ -83,6 +89,9 @@ def check(
     )
     with ExitStack() as stack:
         opener = opener_of(paths, robot, stack, rate_hz=source_rate)
+        if adherence and rules is None:
+            rules = embedded_protocol(opener)
+            request = replace(request, protocol=rules)
         with show_progress("checking") as bar:
             report = inspect(opener, request, on=on, jobs=jobs, on_start=bar.start,
                              on_episode=bar.advance)  # fmt: skip
@@ -95,10 +104,14 @@ def check(
                 stderr().print(f"wrote {target}")
         if sort is not None:
             _sort(report, sort)
+    told = rules if adherence else None
     if as_json:
-        print_json(report.to_json())
+        more = {} if told is None else {"adherence": adherence_json(report, told)}
+        print_json(report.to_json() | more)
     else:
         show(report)
+        if told is not None:
+            show_adherence(report, told)
     raise typer.Exit(0 if report.accepted else 1)
 
 

@@ -75,6 +75,8 @@ def record(
     """Record episodes from one source, or from several together; Ctrl-C ends it in order.
 
     What arrives is on disk within 0.2 s. After a crash or a power cut: corporeal recover.
+    A page or a foot pedal of this machine may mark segments, interventions, outcomes and notes: the
+    address and the token are in marks.json beside the episodes, for this user alone.
     Every episode is judged by another process as soon as it is written, while the next one is
     recorded; a verdict does not change the exit code.
 
@@ -106,8 +108,10 @@ def record(
     judge: EpisodeJudge | None = None
     with ExitStack() as stack:
         view = _View(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
-        if check:
-            judge = _open_judge(stack, view, policy, root, session)
+        if check or root is not None:
+            terms = JudgingTerms(policy, check=check, workspace=root,
+                                 batch=None if root is None else session)  # fmt: skip
+            judge = _open_judge(stack, view, terms)
         cues = _trigger(trigger, sources, team)
         recorder = Recorder(
             sources,
@@ -118,6 +122,7 @@ def record(
             on_picture=view.show_picture,
             on_episode=None if judge is None else judge.judge,
         )
+        view.take_marks(recorder)
         _show_card(recorder, quiet=as_json)
         if isinstance(cues, Button):
             threading.Thread(target=_watch_keys, args=(cues, recorder), daemon=True).start()
@@ -137,15 +142,12 @@ def _show_card(recorder: Recorder, *, quiet: bool) -> None:
         stderr().print(line, style="dim", soft_wrap=True)
 
 
-def _open_judge(
-    stack: ExitStack, view: _View, policy: Path | None, root: Path | None, session: str
-) -> EpisodeJudge:
+def _open_judge(stack: ExitStack, view: _View, terms: JudgingTerms) -> EpisodeJudge:
     """A judge that says every verdict at once; what is wrong with its terms is said before."""
-    open_policy(policy)
-    if root is not None:
-        with enter_workspace(root, "ingest"):
+    open_policy(terms.policy)
+    if terms.workspace is not None:
+        with enter_workspace(terms.workspace, "ingest"):
             pass
-    terms = JudgingTerms(policy, workspace=root, batch=None if root is None else session)
     judge = EpisodeJudge(terms, view.show_verdict)
     stack.callback(judge.close)
     return judge
@@ -197,6 +199,11 @@ class _View:
         if self._broadcast is not None:
             stack.enter_context(self._broadcast)
 
+    def take_marks(self, recorder: Recorder) -> None:
+        """Hand marks of pages and pedals to the recorder; where and with which token is a file."""
+        if self._broadcast is not None:
+            self._broadcast.take_marks(recorder.enter, self._file.with_name("marks.json"))
+
     def show(self, health: Health) -> None:
         """Everywhere at once."""
         write_health(self._file, health)
@@ -227,7 +234,9 @@ def _page(health: Health) -> Group:
         f"  {health.episode}  {health.episodes} episodes done  ",
         (f"{disk}, {health.elapsed_s:.0f} s", "dim"),
     )
-    asks = (Text(f"> {line}", style="cyan") for line in health.asks)
+    asks = [Text(f"> {line}", style="cyan") for line in health.asks]
+    asks += [Text(f"trigger group {group.name}: {group.skew_ms:.1f} ms apart", style="dim")
+             for group in health.triggers if group.skew_ms is not None]  # fmt: skip
     alarms = (Text(f"! {alarm}", style="bold red") for alarm in health.alarms)
     return Group(head, table, *asks, *alarms)
 

@@ -19,7 +19,7 @@ from rich.text import Text
 from corporeal import __version__
 from corporeal.catalog.ingestion import IngestOutcome, ingest
 from corporeal.catalog.workspace import Workspace
-from corporeal.cli.arrivals import Arrival, ArrivalLog, FolderScan, format_name, is_rosbag
+from corporeal.cli.arrivals import ArrivalLog, FolderArrival, FolderScan, format_name, is_rosbag
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import Robot, SourceRate
 from corporeal.cli.output import COLOURS, AsJson, console
@@ -112,7 +112,7 @@ class ArrivalIntake:
     robot: str | None
     rate_hz: float | None
 
-    def take(self, arrival: Arrival) -> tuple[IngestOutcome, ...]:
+    def take(self, arrival: FolderArrival) -> tuple[IngestOutcome, ...]:
         """Take in what is in an arrival; raises CorporealError for what cannot be."""
         name, path = format_name(arrival.path), arrival.path
         if name == "episodes":
@@ -128,7 +128,7 @@ class ArrivalIntake:
             self._convert(path, made)
         return self._ingest(list_episode_files(made))
 
-    def forget(self, arrival: Arrival) -> None:
+    def forget(self, arrival: FolderArrival) -> None:
         """Remove what was made on the way; the workspace has it now, or nobody will."""
         mark = hashlib.sha256(f"{arrival.name}\0{arrival.fingerprint}".encode()).hexdigest()[:16]
         for name in (mark, f"{mark}.partial"):
@@ -179,8 +179,9 @@ def take_arrivals(
         yield _take(arrival, log, intake)
 
 
-def _take(arrival: Arrival, log: ArrivalLog, intake: ArrivalIntake) -> ArrivalResult:
-    reason, outcomes = arrival.reason, ()
+def _take(arrival: FolderArrival, log: ArrivalLog, intake: ArrivalIntake) -> ArrivalResult:
+    reason = arrival.reason
+    outcomes: tuple[IngestOutcome, ...] = ()
     if arrival.condition == "complete":
         reason, outcomes = _attempt(arrival, log, intake)
     lost = [each for each in outcomes if each.status in ("refused", "damaged")]
@@ -193,18 +194,21 @@ def _take(arrival: Arrival, log: ArrivalLog, intake: ArrivalIntake) -> ArrivalRe
 
 
 def _attempt(
-    arrival: Arrival, log: ArrivalLog, intake: ArrivalIntake
+    arrival: FolderArrival, log: ArrivalLog, intake: ArrivalIntake
 ) -> tuple[str, tuple[IngestOutcome, ...]]:
     """The reason why it cannot be taken, or what became of its episodes."""
     if log.was_taken(arrival) and arrival.path.is_dir():
         return ("was changed after it was taken in; expected data that stays as it is. Give what "
                 "is new a folder of its own"), ()  # fmt: skip
     if not log.begin(arrival):
-        return "it has ended this program twice; look at it alone: corporeal check", ()
+        return "it has ended this program three times; look at it alone: corporeal check", ()
     try:
         return "", intake.take(arrival)
     except (CorporealError, OSError) as error:
         return " ".join(str(error).removeprefix(f"{arrival.path}: ").split()), ()
+    except KeyboardInterrupt:
+        log.withdraw(arrival)
+        raise
     except Exception as error:  # Whatever a reader stumbles over: what comes next must not wait.
         return f"cannot be read ({type(error).__name__}: {' '.join(str(error).split())[:200]})", ()
 

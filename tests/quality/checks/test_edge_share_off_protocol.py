@@ -10,7 +10,7 @@ from corporeal.errors import NotAssessed
 from corporeal.protocol import open_protocol
 from corporeal.quality.batch import Batch
 
-NAME = "edge_case_share_off_protocol"
+NAME = "edge_share_off_protocol"
 PROTOCOL = open_protocol("pick_place").model_copy(update={"edge_case_share": 0.2})
 
 
