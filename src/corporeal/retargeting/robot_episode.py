@@ -15,7 +15,7 @@ from scipy.interpolate import CubicSpline
 from corporeal import __version__
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.facts import RETARGETED_MOCAP
-from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.episode.recording import SOURCE_LEDGER, ArraySignal, Recording
 from corporeal.geometry import Array, continuous_quaternions
 from corporeal.retargeting.measure.metrics import Metrics
 from corporeal.retargeting.result import ENDS, Retargeted
@@ -135,6 +135,7 @@ def metadata_of(
         "source_skeleton": origin.skeleton,
         "source_sha256": source_sha256,
         "source_notes": list(origin.notes),
+        SOURCE_LEDGER: origin.ledger.to_json(),
         "robot": result.robot.name,
         "retargeting": {
             "converged": result.converged,
