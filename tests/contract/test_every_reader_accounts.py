@@ -114,10 +114,13 @@ class _Wrapper:
     """What joblib writes in front of the bytes of an array."""
 
 
-class _JoblibUnpickler(pickle._Unpickler):
+_PurePickle: Any = pickle._Unpickler
+
+
+class _JoblibUnpickler(_PurePickle):  # type: ignore[misc]
     """Reads joblib's pickles: plain values, and arrays whose bytes follow in the file."""
 
-    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
+    dispatch: ClassVar[dict[int, Any]] = dict(_PurePickle.dispatch)
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(file)
@@ -131,15 +134,14 @@ class _JoblibUnpickler(pickle._Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name}")
 
     def load_build(self) -> None:
-        pickle._Unpickler.load_build(self)  # type: ignore[attr-defined]
-        wrapper = self.stack[-1]  # type: ignore[attr-defined]
+        _PurePickle.load_build(self)
+        wrapper = self.stack[-1]
         if isinstance(wrapper, _Wrapper):
             facts = vars(wrapper)
             if facts.get("numpy_array_alignment_bytes"):
                 self._file.read(self._file.read(1)[0])
             data = self._file.read(int(np.prod(facts["shape"])) * facts["dtype"].itemsize)
-            values = np.frombuffer(data, facts["dtype"]).reshape(facts["shape"])
-            self.stack[-1] = values  # type: ignore[attr-defined]
+            self.stack[-1] = np.frombuffer(data, facts["dtype"]).reshape(facts["shape"])
 
     dispatch[pickle.BUILD[0]] = load_build
 
@@ -238,6 +240,10 @@ DATASETS: dict[str, Callable[[Path, Path], Sample]] = {
 }  # fmt: skip
 
 
+def _alone(name: str) -> set[str]:
+    return {name}
+
+
 def _columns(name: str) -> set[str]:
     """`columns 1 to 3` one by one."""
     span = re.fullmatch(r"columns (\d+) to (\d+)", name)
@@ -278,7 +284,7 @@ def test_a_ledger_has_every_item_of_its_source(
     dataset = open_dataset(path)
     assert dataset.format == name
     ledger = sum((recording.ledger for recording in dataset), dataset.ledger)
-    spell = SPELT.get(name, lambda text: {text})
+    spell = SPELT.get(name, _alone)
     ours = {each for item in ledger.items for each in spell(item.name)}
     assert listed - ours == set(), "in the file, and not in the ledger"
     assert ours - listed == set(), "in the ledger, and not in the file"
@@ -376,12 +382,18 @@ def npz_names(path: Path) -> set[str]:
         return {name.removesuffix(".npy") for name in archive.namelist()}
 
 
+def point_names(path: Path) -> set[str]:
+    """Points without a name, by their number."""
+    return {f"point {number}" for number in range(np.load(path).shape[1])}
+
+
 PEOPLE: tuple[tuple[str, str, Callable[[Path], set[str]]], ...] = (
     ("c3d", "mocap/c3d_kineticstoolkit/kinematics_tennis_serve.c3d", c3d_names),
     ("c3d", "mocap/c3d_ezc3d/Qualisys.c3d", c3d_names),
     ("bvh", "mocap/bvh_pybvh/bvh_test3.bvh", bvh_names),
     ("bvh", "mocap/bvh_bvhpython/test_freebvh.bvh", bvh_names),
     ("asf_amc", "mocap/cmu_asf_amc_bvh/01_01.amc", asf_names),
+    ("keypoints", "retarget/pyroki_smpl_keypoints/smpl_keypoints.npy", point_names),
     ("smpl", "retarget/asap_smpl_human/video_walk_level1_filter_amass.npz", npz_names),
 )
 

@@ -241,9 +241,9 @@ def _role_names(
             label = piece.child or topic
             names[lane.key] = sensor_name(label, piece.frame, piece.role)
             continue
-        role = piece.role
-        if says_command(topic) and role not in _TARGETS.values():
-            role = _TARGETS.get(role)
+        role: str | None = piece.role
+        if says_command(topic) and piece.role not in _TARGETS.values():
+            role = _TARGETS.get(piece.role)
         count = _joint_count(piece, robot)
         if role in _ALONE:
             count = int(_is_alone(piece, topic, robot) and not _is_planar(lane))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from corporeal.episode.recording import Ledger
 from corporeal.geometry import (
     Array,
     matrix_from_rpy,
@@ -16,16 +15,8 @@ from corporeal.geometry import (
     rotation_angle,
     rpy_from_matrix,
 )
-from corporeal.retargeting.motion import (
-    NEEDED,
-    POINTS,
-    SIDES,
-    HumanMotion,
-    MotionError,
-    Origin,
-    account,
-)
-from corporeal.retargeting.person.hierarchy import Hierarchy
+from corporeal.retargeting.motion import NEEDED, POINTS, SIDES, HumanMotion, MotionError, Origin
+from corporeal.retargeting.person.hierarchy import Hierarchy, account_bones
 from corporeal.retargeting.person.skeleton_map import (
     SKELETONS,
     SkeletonMap,
@@ -98,21 +89,10 @@ def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
             format=clip.format,
             skeleton=document.reference if document else "found by anatomy",
             notes=(*notes, *standard.notes, *learnt, *doubts),
-            ledger=_account(clip, tree, [*needed, *rotating.values()]),
+            ledger=account_bones(clip.hierarchy, tree, [*needed, *rotating.values()], len(table)),
         ),
         rotations=rotations,
     )
-
-
-def _account(clip: SkeletalClip, tree: Hierarchy, needed: Iterable[int]) -> Ledger:
-    """The joints of the file: those that points hang on, and those that move none of them."""
-    used: set[str] = set()
-    for index in needed:
-        while index >= 0:
-            used.add(tree.names[index])
-            index = tree.joints[index].parent
-    named = [joint.name for joint in clip.hierarchy.joints if not joint.is_end]
-    return account(named, used, "it moves no point that a robot follows", frames=len(clip.table))
 
 
 def _with_feet(
