@@ -175,6 +175,12 @@ def fit_lanes(
                          names.get(lane.key), robot)  # fmt: skip
         taken.add(stream.name)
         order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
+        if piece.is_motor and columns is None and lane.key[1] == "position":
+            of = "no robot is named" if robot is None else f"{robot.name} is none of them"
+            problems.append(
+                f"Topic {topic}: {piece.shape[0]} motors of a Unitree G1, H1 or H1-2 keep their "
+                f"numbers, since {of}. Name the right one with --robot."
+            )
         spare = _spare_motors(lane, columns)
         fits[lane.key] = StreamFit(stream, signature(lane.usual), order, columns, spare)
         problems += _lane_problems(lane, stream, order)
