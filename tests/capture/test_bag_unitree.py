@@ -146,6 +146,7 @@ def test_motors_of_a_g1_are_its_joints_and_its_commands_are_actions(tmp_path: Pa
     # The robot's own count of milliseconds, not the time at which the bag was written.
     assert np.unique(np.diff([sample.source_ns for sample in torques])).tolist() == [2_000_000]
     assert not found.ledger.not_taken
+    assert not any("keep their numbers" in problem for problem in found.problems)
 
 
 def test_the_order_of_motors_follows_the_robot(tmp_path: Path) -> None:
@@ -166,7 +167,9 @@ def test_the_order_of_motors_follows_the_robot(tmp_path: Path) -> None:
 def test_motors_keep_their_numbers_where_the_robot_is_not_known(tmp_path: Path) -> None:
     path = _write(tmp_path / "bag")
     for robot in (None, "gr1"):
-        streams = {stream.path: stream for stream in describe_bag(path, robot=robot).schema.streams}
+        rig = describe_bag(path, robot=robot)
+        assert any("keep their numbers" in problem for problem in rig.problems)
+        streams = {stream.path: stream for stream in rig.schema.streams}
         motors = next(each for each in streams.values() if each.names[:1] == ("motor_0",))
         assert motors.shape == (35,)
 

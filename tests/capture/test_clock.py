@@ -132,6 +132,19 @@ def test_robot_time_runs_as_the_robots_clock_does() -> None:
     assert np.abs(alone - (true - BEGIN_NS)).max() < 0.01 * MS
 
 
+def test_the_uncertainty_covers_a_stamp_and_is_none_where_stamps_are_arrivals() -> None:
+    rng = np.random.default_rng(3)
+    true, source, arrival = _device(5 * MS, 20.0, 30, rng.exponential(2 * MS, 3000))
+    estimate = estimate_clock("imu", source, arrival)
+    off = np.abs(estimate.to_host(source) - true)
+    assert estimate.uncertainty_ns is not None
+    assert np.percentile(off, 95) < estimate.uncertainty_ns + MS // 2
+    assert estimate.to_json()["uncertainty_ns"] == estimate.uncertainty_ns
+    plain = estimate_clock("bag", arrival, arrival)
+    assert plain.on_arrival
+    assert plain.uncertainty_ns is None
+
+
 def test_the_hosts_clock_is_unix_time_and_never_goes_back() -> None:
     clock = HostClock()
     read = [clock.now_ns() for _ in range(1000)]

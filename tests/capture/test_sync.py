@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def plant(samples: list[SensorSample], tmp_path: Path) -> Plant:
     return write
 
 
-def _test(path: Path, **options: float) -> SyncReport:
+def _test(path: Path, **options: Any) -> SyncReport:
     with Episode.open(path) as episode:
         return sync_test(episode, **options)
 
@@ -184,3 +185,44 @@ def test_weights_are_never_negative_and_fit_what_can_be_fitted() -> None:
     weights = nonnegative_least_squares(columns, columns[0] @ wanted)
     assert (weights >= 0).all()
     np.testing.assert_allclose(weights[0], wanted, atol=0.02)
+
+
+@pytest.mark.slow
+def test_joints_are_known_by_what_they_are_and_not_by_their_name(
+    plant: Plant, tmp_path: Path
+) -> None:
+    """The same recording from a bag that calls its joints otherwise."""
+    source = plant({SPEED: 40.0})
+    renamed = {REFERENCE: "observations/robot_arm_state", SPEED: "observations/robot_arm_speed"}
+    target = tmp_path / "renamed.h5"
+    with Episode.open(source) as episode:
+        streams = [
+            stream.model_copy(update={"name": renamed[stream.path].split("/")[1]})
+            if stream.path in renamed
+            else stream
+            for stream in episode.schema.streams
+        ]
+        schema = episode.schema.model_copy(update={"streams": tuple(streams)})
+        with EpisodeWriter(target, schema=schema, embodiment=episode.embodiment,
+                           metadata={"task": "jerks"}) as writer:  # fmt: skip
+            for path in (REFERENCE, SPEED, IMU):
+                writer.extend(renamed.get(path, path), episode[path].time_ns, episode[path][:])
+    report = _test(target)
+    assert report.reference == "observations/robot_arm_state"
+    verdicts = {stream.path: stream.verdict for stream in report.streams}
+    assert verdicts["observations/robot_arm_speed"] == "late"
+    with Episode.open(target) as episode:
+        named = sync_test(episode, reference_path="observations/robot_arm_speed")
+        assert named.reference == "observations/robot_arm_speed"
+        with pytest.raises(CorporealError, match="robot_arm_sped"):
+            sync_test(episode, reference_path="observations/robot_arm_sped")
+
+
+def test_a_recording_without_joints_is_refused_with_what_it_has(tmp_path: Path) -> None:
+    schema = open_schema("simulated_humanoid")
+    streams = tuple(stream for stream in schema.streams if stream.path == IMU)
+    path = tmp_path / "imu.h5"
+    with EpisodeWriter(path, schema=schema.model_copy(update={"streams": streams})) as writer:
+        writer.extend(IMU, np.arange(100) * 5_000_000, np.zeros((100, 6), np.float32))
+    with pytest.raises(CorporealError, match=r"no joint state to compare with.*pelvis_imu"):
+        _test(path)

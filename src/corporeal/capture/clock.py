@@ -19,6 +19,8 @@ _MOST_DRIFT_PPM = 500.0
 _SHORTEST_FIT_NS = 2 * SECOND_NS
 _JUMP_NS = SECOND_NS // 20
 _LARGEST = (1 << 63) - 1
+# Of a normal distribution, over its median distance from the middle.
+_DEVIATION = 1.4826
 _SAME_LEVEL_NS = SECOND_NS // 50
 _SAME_PARTING_NS = SECOND_NS // 2000
 
@@ -41,6 +43,7 @@ class ClockEstimate:
     `residual_ns` is how far, in the typical window, the quickest message lies from this line:
     the uncertainty that can be seen. A constant delay that no message beats cannot be seen in one
     direction; `latency_ns` is what was known of it beforehand and taken off.
+    `on_arrival`: nobody stamped the samples before they arrived.
     `backwards` and `repeats` count stamps below, or equal to, the one before in the same stream;
     `jumps` the half seconds in which the quickest message came 50 ms sooner or later than before:
     the clock was set, or everything was held up.
@@ -56,6 +59,15 @@ class ClockEstimate:
     backwards: int
     repeats: int = 0
     jumps: int = 0
+    on_arrival: bool = False
+
+    @property
+    def uncertainty_ns(self) -> int | None:
+        """Two deviations of a stamp against the recorder's clock, as far as arrivals show it.
+
+        None where the stamps are the arrivals themselves: how late those are cannot be told.
+        """
+        return None if self.on_arrival else round(2 * _DEVIATION * self.residual_ns)
 
     def to_host(self, source_ns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Stamps of this source on the recorder's clock."""
@@ -67,7 +79,7 @@ class ClockEstimate:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the metadata of the episode."""
-        return asdict(self)
+        return {**asdict(self), "uncertainty_ns": self.uncertainty_ns}
 
 
 def estimate_clock(
@@ -114,6 +126,7 @@ def estimate_clock(
         backwards=backwards,
         repeats=repeats,
         jumps=int((np.abs(np.diff(y)) > _JUMP_NS).sum()),
+        on_arrival=not delay.any(),
     )
 
 

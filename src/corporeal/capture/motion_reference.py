@@ -74,7 +74,7 @@ def make_reference(reader: StreamReader, robot: Embodiment | None) -> MotionRefe
     kept = np.append(True, np.diff(stamps) > 0)
     time_s = stamps[kept]
     values = np.nan_to_num(np.asarray(reader[:], np.float64)[kept])
-    if reader.spec.unit == "rad/s":
+    if set(reader.spec.units) <= {"rad/s", "m/s"}:
         rate = (values[1:] + values[:-1]) / 2
         values = np.append(values[:1] * 0, np.cumsum(rate * np.diff(time_s)[:, None], axis=0), 0)
     else:

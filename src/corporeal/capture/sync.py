@@ -16,13 +16,19 @@ from corporeal.capture.motion_energy import Energy, MotionSpan, Order, is_measur
 from corporeal.capture.motion_fit import LagFit, fit_shape
 from corporeal.capture.motion_onset import fit_onsets
 from corporeal.capture.motion_reference import MotionReference, make_reference
+from corporeal.embodiment import Embodiment
+from corporeal.embodiment.joints import are_joints, match_joints
 from corporeal.episode import Episode
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.geometry import Array
+from corporeal.schema import roles
 from corporeal.units import SECOND_NS
 
 TOLERANCE_S = 0.005
-REFERENCES = ("observations/joint_position", "observations/joint_velocity")
+_POSITIONS, _VELOCITIES = {"rad", "m"}, {"rad/s", "m/s"}
+_ROLES = (f"observations/{roles.JOINT_POSITION}", f"observations/{roles.JOINT_VELOCITY}")
+# A joint state has at least so many columns, or one that is a joint of the robot.
+_LEAST_JOINTS = 2
 # Around an event: how long before it must be still, how much is watched in all.
 STILL_S, BEFORE_S, AFTER_S = 0.3, 0.55, 0.55
 # A motion that takes longer to reach half of its speed is not sharp.
@@ -115,22 +121,53 @@ class SyncReport:
         }
 
 
+def find_reference(episode: Episode, robot: Embodiment | None) -> str:
+    """The stream that holds the joints: by its role, else by what its columns are.
+
+    Positions come before velocities, then the stream with most joints of the robot, or, where no
+    robot is known, most columns. CorporealError with what there is when none holds joints.
+    """
+    candidates = []
+    for path in episode:
+        spec = episode[path].spec
+        if spec.kind != "array" or len(spec.sizes) != 1 or spec.group == "actions":
+            continue
+        order = next((place for place, units in enumerate((_POSITIONS, _VELOCITIES))
+                      if set(spec.units) <= units), None)  # fmt: skip
+        if order is None or not len(episode[path]):
+            continue
+        matched = 0 if robot is None else sum(map(bool, match_joints(spec.names, robot)))
+        is_role = spec.path in _ROLES
+        is_joints = is_role or matched or (are_joints(spec.names) or not spec.names)
+        if is_joints and (matched or spec.sizes[0] >= _LEAST_JOINTS):
+            candidates.append((order, not is_role, -matched, -spec.sizes[0], path))
+    if not candidates:
+        raise CorporealError(
+            f"{episode.path}: no joint state to compare with; expected a stream of joints in rad "
+            f"or rad/s, got {', '.join(episode) or 'no stream'}. Name it with --reference."
+        )
+    return min(candidates)[-1]
+
+
 def sync_test(
-    episode: Episode, *, event_s: float | None = None, tolerance_s: float = TOLERANCE_S
+    episode: Episode,
+    *,
+    event_s: float | None = None,
+    tolerance_s: float = TOLERANCE_S,
+    reference_path: str | None = None,
 ) -> SyncReport:
     """Find the lag of every stream of an episode that holds sharp motions with stillness before.
 
-    `event_s` picks the one motion nearest to that time. Raises CorporealError when there is no
-    joint state or no sharp motion.
+    `event_s` picks the one motion nearest to that time; `reference_path` the stream that others
+    are held against, by default the joints. Raises CorporealError when there is no joint state or
+    no sharp motion.
     """
-    path = next((name for name in REFERENCES if name in episode), None)
-    if path is None:
-        raise CorporealError(
-            f"{episode.path}: no joint state to compare with; expected {' or '.join(REFERENCES)}."
-        )
     if tolerance_s <= 0:
         raise CorporealError(f"tolerance, got {tolerance_s * 1e3:g} ms; expected more than 0.")
     robot = episode.embodiment if "embodiment" in episode.documents else None
+    if reference_path is not None and reference_path not in episode:
+        raise UnknownNameError("stream", reference_path, tuple(episode))
+    path = reference_path or find_reference(episode, robot)
     reference = make_reference(episode[path], robot)
     events = _chosen(find_events(reference), event_s, episode)
     spans = [MotionSpan(at - BEFORE_S, at - STILL_S / 2, at + AFTER_S) for at in events]

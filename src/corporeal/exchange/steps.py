@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -22,6 +23,8 @@ from corporeal.schema.stream import Group
 DATA = "data.json"
 MAX_FILE_BYTES = 1 << 26
 _MISSING: Any = object()
+# Deeper than this, what a step holds is accounted for as one thing.
+_DEPTH = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +147,15 @@ def _numbers(value: Any) -> NDArray[np.float64] | None:
     return array if array.ndim <= 3 else None
 
 
+def _leaves(value: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where a step has something: the keys of every list, number and text in it."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*keys, str(key))) if len(keys) < _DEPTH else [keys]
+    elif keys and value is not None and value != [] and value != "":
+        yield keys
+
+
 @dataclass(kw_only=True)
 class StepReading(EpisodeReading):
     """An episode of steps while it is read; `time_ns` has the stamp of every step."""
@@ -151,10 +163,24 @@ class StepReading(EpisodeReading):
     folder: Path
     steps: Sequence[Any]
     time_ns: NDArray[np.int64]
+    looked_at: set[tuple[str, ...]] = field(default_factory=set)
 
     def column(self, *keys: str) -> StepColumn:
         """A quantity in all steps that have it."""
-        return column(self.steps, *keys)
+        found = column(self.steps, *keys)
+        if len(found):
+            self.looked_at.add(keys)
+        return found
+
+    def leave_out_rest(self) -> None:
+        """Account for everything in the steps that nobody looked at; an empty value is nothing."""
+        counts: Counter[tuple[str, ...]] = Counter()
+        for step in self.steps:
+            counts.update(_leaves(step))
+        for keys, count in counts.items():
+            if not any(keys[: len(known)] == known for known in self.looked_at):
+                name = ".".join(keys)
+                self.leave_out(name, "unknown to this reader", samples=count, lost=True)
 
     def add(
         self,
@@ -201,6 +227,7 @@ class StepReading(EpisodeReading):
 
         `spell` gives the name on disk of one in a step.
         """
+        self.looked_at.add(keys)
         named, places = files_at(self.folder, self.steps, *keys)
         # Looked at again under that name: it may be a link that leads elsewhere.
         named = [inside(self.folder, str(spell(path).relative_to(self.folder))) for path in named]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from corporeal.episode.recording import Ledger, SourceItem, left_out
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
+from corporeal.schema import roles
 
 SIDES = ("left", "right")
 # Centres of joints, unless said otherwise. pelvis: between the hips. neck: where the neck meets
@@ -37,12 +39,27 @@ class MotionError(CorporealError):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a motion comes from, and what its reader decided on the way."""
+    """Where a motion comes from, what its reader decided on the way, and what it took of it."""
 
     path: Path
     format: str
     skeleton: str = ""
     notes: tuple[str, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
+
+
+def account(
+    names: Iterable[str], used: Collection[str], reason: str, *, frames: int | None = None
+) -> Ledger:
+    """Every marker, bone or array of a file: those that give the person's points, and the rest."""
+    return Ledger(
+        tuple(
+            SourceItem(name, "column", frames, (f"debug/{roles.HUMAN_POINTS}",))
+            if name in used
+            else left_out(name, "column", reason, samples=frames)
+            for name in dict.fromkeys(names)
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)

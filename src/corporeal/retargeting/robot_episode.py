@@ -17,7 +17,7 @@ from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.facts import RETARGETED_MOCAP
-from corporeal.episode.recording import ArraySignal, Recording
+from corporeal.episode.recording import SOURCE_LEDGER, ArraySignal, Recording
 from corporeal.geometry import Array, continuous_quaternions
 from corporeal.retargeting.measure.limbs import limb_angles
 from corporeal.retargeting.measure.metrics import Metrics
@@ -138,6 +138,7 @@ def metadata_of(
         "source_skeleton": origin.skeleton,
         "source_sha256": source_sha256,
         "source_notes": list(origin.notes),
+        SOURCE_LEDGER: origin.ledger.to_json(),
         "robot": result.robot.name,
         "retargeting": {
             "converged": result.converged,

@@ -260,7 +260,7 @@ def odometry(message: Any) -> list[MessagePart]:
 
 def camera_info(message: Any) -> list[MessagePart]:
     """The calibration of a camera, as a fact: it is said again with every picture."""
-    facts = {
+    facts: dict[str, Any] = {
         "frame": frame_of(message),
         **{name: int(getattr(message, name)) for name in ("width", "height")},
         "distortion_model": str(message.distortion_model),

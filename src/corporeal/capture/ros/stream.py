@@ -175,6 +175,12 @@ def fit_lanes(
                          names.get(lane.key), robot)  # fmt: skip
         taken.add(stream.name)
         order = max(lane.orders, key=lambda names: lane.orders[names]) if lane.orders else None
+        if piece.is_motor and columns is None and lane.key[1] == "position":
+            of = "no robot is named" if robot is None else f"{robot.name} is none of them"
+            problems.append(
+                f"Topic {topic}: {piece.shape[0]} motors of a Unitree G1, H1 or H1-2 keep their "
+                f"numbers, since {of}. Name the right one with --robot."
+            )
         spare = _spare_motors(lane, columns)
         fits[lane.key] = StreamFit(stream, signature(lane.usual), order, columns, spare)
         problems += _lane_problems(lane, stream, order)
@@ -241,9 +247,9 @@ def _role_names(
             label = piece.child or topic
             names[lane.key] = sensor_name(label, piece.frame, piece.role)
             continue
-        role = piece.role
-        if says_command(topic) and role not in _TARGETS.values():
-            role = _TARGETS.get(role)
+        role: str | None = piece.role
+        if says_command(topic) and piece.role not in _TARGETS.values():
+            role = _TARGETS.get(piece.role)
         count = _joint_count(piece, robot)
         if role in _ALONE:
             count = int(_is_alone(piece, topic, robot) and not _is_planar(lane))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corporeal.capture.ros.message import MessagePart, array_piece, field_names
 from corporeal.capture.unitree_message import G1_MOTORS
@@ -136,11 +137,22 @@ def _motor_parts(
         for field, suffix, unit, role in fields
     ]  # fmt: skip
     taken = {field for field, *_ in fields}
-    rest = [dict(_numbers(motor, taken)) for motor in motors]
-    if rest and rest[0]:
-        values = np.array([list(numbers.values()) for numbers in rest])
-        parts.append(array_piece("motors", values, components=tuple(rest[0]), group="debug"))
+    columns = [
+        (field, np.array([getattr(motor, field) for motor in motors], np.float64))
+        for field in (field_names(motors[0]) if motors else ())
+        if field not in taken
+    ]
+    if columns:
+        named = [name for field, values in columns for name in _column_names(field, values)]
+        rest = np.column_stack([values for _, values in columns])
+        parts.append(array_piece("motors", rest, components=tuple(named), group="debug"))
     return parts
+
+
+def _column_names(field: str, values: NDArray[np.float64]) -> list[str]:
+    if values.ndim == 1:
+        return [field]
+    return [f"{field}_{number}" for number in range(values.shape[1])]
 
 
 def _imu_parts(imu: Any, is_motor: bool) -> list[MessagePart]:

@@ -136,7 +136,10 @@ def _clocks(summary: EpisodeSummary) -> str:
         return ""
     worst = max(clocks.values(), key=lambda clock: float(clock.get("residual_ns", 0)))
     residual_ms = float(worst.get("residual_ns", 0)) / 1e6
-    return f"{len(clocks)}, the least certain is {worst.get('source')}: {residual_ms:.2f} ms"
+    late = [name for name, clock in clocks.items() if clock.get("on_arrival")]
+    untold = f"; how late {listed(late)} is cannot be told: stamped on arrival" if late else ""
+    known = f"the least certain is {worst.get('source')}: {residual_ms:.2f} ms"
+    return f"{len(clocks)}, {known}{untold}"
 
 
 def _streams(summary: EpisodeSummary) -> Table:

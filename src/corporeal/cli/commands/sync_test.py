@@ -43,6 +43,9 @@ def sync_test(
     tolerance_ms: Annotated[
         float, option("How much later or earlier than the joints a stream may be.")
     ] = 5.0,
+    reference: Annotated[
+        str | None, option("The stream to hold others against; by default that of the joints.")
+    ] = None,
     allow_undecided: Annotated[
         bool, option("Exit 0 also when most streams cannot be decided.", "--allow-undecided")
     ] = False,
@@ -58,7 +61,8 @@ def sync_test(
     if out is not None:
         check_picture(out)
     with Episode.open(episode) as opened:
-        report = test_sync(opened, event_s=event_s, tolerance_s=tolerance_ms / 1e3)
+        report = test_sync(opened, event_s=event_s, tolerance_s=tolerance_ms / 1e3,
+                           reference_path=reference)  # fmt: skip
         task = (recording_of(opened).facts.task or episode.stem).replace("_", " ")
     if out is not None:
         save_picture(plot_sync(report, title=f"sync test: {task}"), out)

@@ -89,10 +89,12 @@ def _open(
         rows = int(everything["actions"].shape[0])
         for label, dataset in everything.items():
             is_step = dataset.ndim > 0 and dataset.shape[0] == rows
-            if label in (*_ENDS, "rewards"):
-                hdf5.leave_out(reading, label, dataset, "a mark of a step, kept as metadata")
-            elif label == "next_observations":
-                hdf5.leave_out(reading, label, dataset, "the observations of the next row again")
+            if label in (*_ENDS, "rewards") and is_step:
+                reason = "a mark of a step, kept as metadata"
+                reading.leave_out(label, reason, samples=stop - first)
+            elif label == "next_observations" and is_step:
+                reason = "the observations of the next row again"
+                reading.leave_out(label, reason, samples=stop - first)
             elif not is_step or not label.startswith(_ROWS):
                 hdf5.leave_out(reading, label, dataset, "has no row for each step")
             elif dataset.dtype.kind not in "fiub" or dataset.ndim > 3:

@@ -160,6 +160,8 @@ def _open(robot: Embodiment | None, folder: Path, index: int) -> Recording:
     _numbers(reading)
     _pressure(reading)
     _pictures(reading)
+    reading.looked_at |= {("time",), ("robot_type",), ("states", "robot_type")}
+    reading.leave_out_rest()
     task = folder.parent.name
     return reading.to_recording(
         f"{task}_{folder.name}",
@@ -208,6 +210,7 @@ def _numbers(reading: StepReading) -> None:
 
 def _pressure(reading: StepReading) -> None:
     """The sensors of both hands (sensors, 4); a sensor with fewer readings has NaN after them."""
+    reading.looked_at.add(("states", "hand_pressure_state"))
     rows, places = [], []
     for number, step in enumerate(reading.steps):
         sensors = value_at(step, "states", "hand_pressure_state")

@@ -102,6 +102,7 @@ _ROBOTS = {1: _FLEXIV, 2: _FLEXIV, 3: _UR, 4: _UR, 5: _FRANKA, 6: _KUKA, 7: _KUK
 _POSE = (roles.POSE, roles.POSE_UNITS)
 _WRENCH = (("fx", "fy", "fz", "tx", "ty", "tz"), ("N", "N", "N", "N m", "N m", "N m"))
 # File, key in its entries, name of the stream, its entries and units.
+_CAMERA_FILES = ("color.mp4", "depth.mp4", "timestamps.npy")
 _TABLES = (
     ("tcp_base", "tcp", "tcp_pose", _POSE),
     ("tcp_base", "robot_ft", "robot_wrench", _WRENCH),
@@ -149,6 +150,7 @@ def _open(robot: Embodiment | None, scene: Path, index: int) -> Recording:
     for folder in sorted(scene.glob("cam_*")):
         if (folder / "color.mp4").is_file():
             _take_camera(reading, folder)
+    _leave_out_files(reading, scene)
     if not reading.signals:
         raise EpisodeError(f"{scene}: neither transformed values nor a movie in it. Replace it.")
     epoch_ns = min(int(signal.time_ns[0]) for signal in reading.signals.values())
@@ -156,6 +158,17 @@ def _open(robot: Embodiment | None, scene: Path, index: int) -> Recording:
         moved: Any = replace(cast(Any, signal), time_ns=signal.time_ns - epoch_ns)
         reading.signals[label] = moved
     return reading.to_recording(scene.name, scene / "metadata.json", metadata, epoch_ns=epoch_ns)
+
+
+def _leave_out_files(reading: EpisodeReading, scene: Path) -> None:
+    """Account for every file of the scene that is neither read nor named elsewhere."""
+    tables = (*(row[0] for row in _TABLES), "gripper", "joint")
+    known = {"metadata.json", *(f"transformed/{name}.npy" for name in tables)}
+    for path in sorted(scene.rglob("*")):
+        name = path.relative_to(scene).as_posix()
+        is_camera = name.startswith("cam_") and path.name in _CAMERA_FILES
+        if path.is_file() and name not in known and not is_camera:
+            reading.leave_out(name, "unknown to this reader", lost=True)
 
 
 def _table(scene: Path, name: str) -> Mapping[Any, Any]:

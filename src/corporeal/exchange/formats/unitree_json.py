@@ -91,7 +91,6 @@ RATE_HZ = 30.0
 _QUANTITIES = ("qpos", "qvel", "torque")
 _BODY = "body"
 _G1_MOTORS = (29, 35)
-_READ = ("colors", "depths", "states", "actions", "tactiles", "audios", "sim_state")
 
 
 def recognises(path: Path) -> bool:
@@ -127,12 +126,10 @@ def _open(robot: Embodiment | None, rate_hz: float | None, folder: Path, index: 
         reading.add(f"tactiles.{part}", reading.column("tactiles", part))
     _pictures(reading)
     _scene(reading)
-    for name in dict.fromkeys(str(key) for step in steps if isinstance(step, Mapping)
-                              for key in step):  # fmt: skip
-        if name == "idx":
-            reading.leave_out(name, "the number of the step")
-        elif name not in _READ:
-            reading.leave_out(name, "unknown to this reader", lost=True)
+    reading.looked_at |= {("idx",), ("audios",), ("sim_state",)}
+    if any(value_at(step, "idx") is not None for step in steps):
+        reading.leave_out("idx", "the number of the step")
+    reading.leave_out_rest()
     if not known and rate_hz is None:
         reading.assumed[RATE] = f"{rate:g} Hz, as the recorder has by default: it states none"
     return reading.to_recording(

@@ -9,7 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from corporeal.episode.recording import Ledger
 from corporeal.geometry import Array
+from corporeal.retargeting.motion import account
 
 # Frames worked on at a time: the matrices of a whole chain then stay in the processor's cache.
 _FRAMES = 4096
@@ -162,3 +164,17 @@ def rotate_about(rotation: Array, axis: int, angle: Array) -> None:
     a, b = rotation[:, first].copy(), rotation[:, second].copy()
     rotation[:, first] = cosine * a + sine * b
     rotation[:, second] = cosine * b - sine * a
+
+
+def account_bones(whole: Hierarchy, tree: Hierarchy, needed: Iterable[int], frames: int) -> Ledger:
+    """The joints of a file: those that points of the person hang on, and those that move none.
+
+    `needed` are joints of the `tree` that the person was found in.
+    """
+    used: set[str] = set()
+    for index in needed:
+        while index >= 0:
+            used.add(tree.names[index])
+            index = tree.joints[index].parent
+    named = [joint.name for joint in whole.joints if not joint.is_end]
+    return account(named, used, "it moves no point that a robot follows", frames=frames)

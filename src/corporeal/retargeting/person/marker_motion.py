@@ -11,10 +11,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.recording import Ledger, SourceItem
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
 from corporeal.retargeting.cleaning.gaps import fit_shape
-from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError, Origin
+from corporeal.retargeting.motion import (
+    NEEDED,
+    POINTS,
+    HumanMotion,
+    MotionError,
+    Origin,
+    account,
+)
 from corporeal.retargeting.person.joint_centres import CLUSTERS, MarkedBody, add_places
 from corporeal.retargeting.person.marker_rotations import lower_to_soles, segment_rotations
 from corporeal.retargeting.person.marker_set import (
@@ -37,7 +45,8 @@ class Markers:
     """Labelled markers (T, M, 3) as a file has them: its own unit and axes, NaN where not seen.
 
     `up` is what the file claims; a body that stands the other way up is believed more. `rotations`
-    are of SEGMENTS by subject, in the file's axes, for programs that solved the skeleton.
+    are of SEGMENTS by subject, in the file's axes, for programs that solved the skeleton. `beside`
+    is what the file holds that is no marker.
     """
 
     path: Path
@@ -49,11 +58,13 @@ class Markers:
     up: str | None = None
     rotations: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    beside: tuple[SourceItem, ...] = ()
 
 
 def person_from_markers(markers: Markers, hints: ClipHints) -> HumanMotion:
     """The person these markers are on; raises MotionError naming the points they do not give."""
     chosen = open_marker_set(hints.skeleton) if hints.skeleton else None
+    everything = markers.labels
     person, markers = _one_subject(markers, chosen, hints.person)
     marker_set = chosen or best_marker_set(markers.labels)
     missing = marker_set.missing(markers.labels)
@@ -77,12 +88,16 @@ def person_from_markers(markers: Markers, hints: ClipHints) -> HumanMotion:
     trust = np.stack([body.trust.get(name, zero) for name in POINTS], axis=1)
     known = np.all(np.isfinite(positions), axis=2) & (trust > 0)
     notes = (*markers.notes, *about_unit, *about_gaps, *about_up, *standing.notes)
+    used = set(marker_set.places(markers.labels).values())
+    ledger = account(everything, used, f"no marker of {marker_set.name} on this person",
+                     frames=len(markers.positions))  # fmt: skip
+    ledger += Ledger(markers.beside)
     return HumanMotion(
         name=markers.path.stem,
         rate_hz=hints.rate_hz or markers.rate_hz,
         positions=np.where(known[..., None], positions, np.nan),
         confidence=np.where(known, trust, 0.0),
-        origin=Origin(markers.path, markers.format, marker_set.reference, notes),
+        origin=Origin(markers.path, markers.format, marker_set.reference, notes, ledger),
         rotations={name: standing.rotation @ rotation for name, rotation in rotations.items()},
     )
 

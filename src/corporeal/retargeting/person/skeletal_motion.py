@@ -16,7 +16,7 @@ from corporeal.geometry import (
     rpy_from_matrix,
 )
 from corporeal.retargeting.motion import NEEDED, POINTS, SIDES, HumanMotion, MotionError, Origin
-from corporeal.retargeting.person.hierarchy import Hierarchy
+from corporeal.retargeting.person.hierarchy import Hierarchy, account_bones
 from corporeal.retargeting.person.skeleton_map import (
     SKELETONS,
     SkeletonMap,
@@ -89,6 +89,7 @@ def person_from_skeleton(clip: SkeletalClip, hints: ClipHints) -> HumanMotion:
             format=clip.format,
             skeleton=document.reference if document else "found by anatomy",
             notes=(*notes, *standard.notes, *learnt, *doubts),
+            ledger=account_bones(clip.hierarchy, tree, [*needed, *rotating.values()], len(table)),
         ),
         rotations=rotations,
     )

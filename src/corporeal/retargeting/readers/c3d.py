@@ -12,6 +12,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.recording import left_out
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import HumanMotion, MotionError
 from corporeal.retargeting.person.marker_motion import Markers, person_from_markers
@@ -220,7 +221,20 @@ def read_c3d(path: Path) -> Markers:
         # The axis that points up on the screen of the program that wrote the file.
         up=_text_of(parameters, "POINT:Y_SCREEN").replace("+", "").strip() or None,
         notes=tuple(notes),
+        beside=tuple(
+            left_out(f"analog {name}", "column", "forces and voltages are no part of a motion")
+            for name in _channels(parameters)
+        ),
     )
+
+
+def _channels(parameters: Mapping[str, Value]) -> list[str]:
+    """The names of the analog channels; those without one are numbered."""
+    used = parameters.get("ANALOG:USED") or (0,)
+    count = int(float(used[0])) if not isinstance(used[0], str) else 0
+    named = [str(name).strip() for name in parameters.get("ANALOG:LABELS", ())]
+    named += [""] * (count - len(named))
+    return [name or f"channel {number}" for number, name in enumerate(named[:count])]
 
 
 def _text_of(parameters: Mapping[str, Value], name: str) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from corporeal.episode.recording import Ledger
 from corporeal.geometry import Array
-from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin
+from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin, account
 from corporeal.retargeting.person.array_file import npy_shape, read_npy
 from corporeal.retargeting.person.keypoint_layouts import (
     LAYOUTS,
@@ -211,8 +212,26 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
             "keypoints",
             layout,
             (*notes, *about_rate, *upright.notes, *_about_root(upright.positions)),
+            _account(keypoints, layout, hints, path),
         ),
     )
+
+
+def _account(keypoints: Keypoints, layout: str, hints: ClipHints, path: Path) -> Ledger:
+    """Every keypoint: used is one without which some point of the person is another one."""
+    frames, count = keypoints.positions.shape[:2]
+    names = keypoints.names or tuple(f"point {number}" for number in range(count))
+    chosen = replace(hints, skeleton=layout if layout in LAYOUTS else hints.skeleton)
+    anywhere = np.random.default_rng(0).normal(size=(1, count, 3))
+    whole = replace(keypoints, positions=anywhere, confidence=np.ones((1, count)))
+    usual = _body(whole, chosen, path)[1]
+    used = set()
+    for number, name in enumerate(names):
+        moved = anywhere + np.eye(count)[number][None, :, None]
+        if not np.array_equal(_body(replace(whole, positions=moved), chosen, path)[1], usual,
+                              equal_nan=True):  # fmt: skip
+            used.add(name)
+    return account(names, used, "no point that a robot follows hangs on it", frames=frames)
 
 
 def _body(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.geometry import Array, matrix_from_vector
-from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError, Origin
+from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError, Origin, account
 from corporeal.retargeting.person.array_file import names_in_npz, read_npz
 from corporeal.retargeting.person.standard_axes import standardise
 from corporeal.retargeting.reader import ClipHints, MotionReader
@@ -160,12 +160,14 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
         "not used, so joints may be off by a few centimetres",
     )
     known = np.all(np.isfinite(upright.positions), axis=2)
+    used = arrays.keys() - {"gender"}
+    ledger = account(names_in_npz(path), used, "the average body does not need it")
     return HumanMotion(
         name=path.stem,
         rate_hz=_rate(arrays, hints, path),
         positions=upright.positions,
         confidence=np.where(known, 1.0, 0.0),
-        origin=Origin(path, "smpl", model, (*notes, *upright.notes)),
+        origin=Origin(path, "smpl", model, (*notes, *upright.notes), ledger),
         rotations={name: upright.rotation @ rotation for name, rotation in rotations.items()},
     )
 
