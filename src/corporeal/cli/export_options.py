@@ -34,6 +34,10 @@ SourceRate = Annotated[
     option("Samples per second of a source that does not state them, such as a motion CSV."),
 ]
 ViewName = Annotated[str, option("flat, or hierarchical: with the mode of every row.")]
+HierarchyName = Annotated[
+    str | None,
+    option("A dataset for each policy of a hierarchy: loco_manipulation, end_effectors or a file."),
+]
 Normalised = Annotated[str, option("limits (of the joints), quantiles (1st to 99th) or none.")]
 ImageSize = Annotated[int | None, option("Square pictures of this size, such as 224.")]
 State = Annotated[list[str] | None, option("Streams of the state, such as a,b; repeatable.")]
@@ -70,6 +74,7 @@ class ExportChoices:
     rate: Rate = None
     source_rate: SourceRate = None
     view: ViewName = "flat"
+    hierarchy: HierarchyName = None
     normalise: Normalised = "none"
     image_size: ImageSize = None
     state: State = None

@@ -22,7 +22,13 @@ from corporeal.exchange import ExportOptions, ExportResult, export
 from corporeal.exchange.editing import episode_numbers, format_of, options_of, rows_opener
 from corporeal.exchange.format import LOSSES, writer_of
 from corporeal.exchange.proof import Proof, prove
-from corporeal.exchange.training import Normalisation, SmokeReport, smoke_train
+from corporeal.exchange.training import (
+    Normalisation,
+    SmokeReport,
+    export_hierarchy,
+    open_hierarchy,
+    smoke_train,
+)
 from corporeal.words import counted
 
 FIRST = 100
@@ -45,12 +51,49 @@ def export_paths(
             rate_hz=choices.source_rate,
         )
         opener = with_recipe(opener, choices.recipe)
+        if choices.hierarchy is not None:
+            _export_policies(opener, out, choices, as_json=as_json)
+            return
         if choices.smoke:
             smoke_first(opener, options, python=choices.python)
         exported, proof = run(
             opener, out, name, options, verify=choices.verify, python=choices.python
         )
     report(exported, proof, as_json=as_json, after=next_lines(exported))
+
+
+def _export_policies(
+    opener: Callable[[], Dataset], out: Path, choices: ExportChoices, *, as_json: bool
+) -> None:
+    """Export a dataset for each policy of a hierarchy, and print what was made and proved."""
+    assert choices.hierarchy is not None
+    if choices.smoke:
+        raise CorporealError(
+            "--smoke-train with --hierarchy; expected one of them. Run corporeal smoke-train on a "
+            "dataset of the result."
+        )
+    name = choices.format_name
+
+    def write(
+        source: Callable[[], Dataset], target: Path, options: ExportOptions
+    ) -> tuple[ExportResult, Proof | None]:
+        return run(source, target, name, options, verify=choices.verify, python=choices.python)
+
+    hierarchy = open_hierarchy(choices.hierarchy)
+    written = export_hierarchy(opener, out, name, choices.options, hierarchy, write)
+    results = {
+        policy: (replace(exported, out=out / policy), proof)
+        for policy, (exported, proof) in written.items()
+    }
+    if as_json:
+        print_json({policy: to_json(*result) for policy, result in results.items()})
+    else:
+        for policy, (exported, proof) in results.items():
+            cuts = {episode.origin for episode in exported.episodes}
+            console().print(emphasise(policy, f": from {counted(len(cuts), 'recorded episode')}"))
+            show(exported, proof, with_ledger=False)
+    if any(proof is not None and not proof.holds for _, proof in results.values()):
+        raise typer.Exit(1)
 
 
 def run(
@@ -118,13 +161,14 @@ def to_json(exported: ExportResult, proof: Proof | None) -> dict[str, Any]:
     }
 
 
-def show(exported: ExportResult, proof: Proof | None) -> None:
+def show(exported: ExportResult, proof: Proof | None, *, with_ledger: bool = True) -> None:
     """For people: what is in it, what was filled or encoded anew, and the proof."""
     page = console()
     page.print(emphasise(exported.out, f" ({exported.job.format}): {_contents(exported)}"))
     if exported.resumed:
         page.print(f"{counted(exported.resumed, 'episode')} from a run that was interrupted")
-    show_ledger(exported.ledger)
+    if with_ledger:
+        show_ledger(exported.ledger)
     show_assumed(exported.assumed)
     for line in _remarks(exported):
         page.print(line, style="yellow")

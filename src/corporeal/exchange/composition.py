@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from corporeal.embodiment.joints import is_hand, words_in_name
-from corporeal.episode.recording import Recording
+from corporeal.episode.recording import Recording, Signal
 from corporeal.errors import EpisodeError, UnknownNameError
 from corporeal.exchange.options import ExportOptions
 from corporeal.schema import Stream, roles
@@ -112,6 +112,33 @@ def _motion(commanded: Sequence[Stream]) -> Streams:
     base = [stream for stream in commanded if _BASE.fullmatch(_plain(stream))][:1]
     ends = _by_side(commanded, lambda plain: bool(_END_EFFECTOR.fullmatch(plain)))
     return (*ends, *base)
+
+
+def velocity_command(recording: Recording) -> Signal | None:
+    """The velocity that the base was told, if that was recorded."""
+    return next(iter(_commands(recording, _BASE)), None)
+
+
+def end_effector_commands(recording: Recording) -> list[Signal]:
+    """The poses that end effectors were told, left before right."""
+    signals = _commands(recording, _END_EFFECTOR)
+    return sorted(signals, key=lambda signal: _side(signal.spec))
+
+
+def _commands(recording: Recording, words: re.Pattern[str]) -> list[Signal]:
+    return [
+        signal
+        for signal in recording.signals.values()
+        if signal.spec.group == "actions"
+        and signal.spec.kind == "array"
+        and len(signal)
+        and words.fullmatch(_plain(signal.spec))
+    ]
+
+
+def is_hand_stream(stream: Stream) -> bool:
+    """Whether all of a stream is of grippers or hands."""
+    return _names_a_hand(_plain(stream))
 
 
 def _by_side(streams: Sequence[Stream], is_wanted: Callable[[str], bool]) -> Streams:

@@ -16,6 +16,7 @@ from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Ledger, Recording
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.exchange.format import (
+    CUT,
     LEDGER,
     ExportContext,
     RecordingWriter,
@@ -268,7 +269,9 @@ def _write_table(
     writer: TableWriter, table: EpisodeTable, draft: Path, job: ExportJob
 ) -> dict[str, Any]:
     assert job.context is not None
-    details = writer.write(table, draft / "data", job.context)
+    details = dict(writer.write(table, draft / "data", job.context))
+    if CUT in table.recording.metadata:
+        details[CUT] = table.recording.metadata[CUT]
     side = job.options.sides and write_side(
         table, draft / "side.h5", held=held_streams(job.context.layout, writer)
     )

@@ -22,6 +22,8 @@ from corporeal.schema import Stream
 
 PACKAGE = "corporeal.exchange.formats"
 LEDGER = "ledger"
+CUT = "cut"
+"""The field of a piece's metadata that says which rows of which episode it is."""
 T = TypeVar("T")
 
 Loss = Literal[
@@ -80,6 +82,11 @@ class WrittenEpisode:
     """What its source has of it, and what of that is here."""
     assumed: Mapping[str, str] = field(default_factory=dict)
     """What its source does not say, and why it was assumed, by field."""
+
+    @property
+    def origin(self) -> str:
+        """The id of the episode that it was cut from, or its own."""
+        return str(self.details.get(CUT, {}).get("episode", self.id))
 
     @property
     def rows(self) -> int:

@@ -57,6 +57,27 @@ def base_levels(recording: Recording, signal: Signal, times: Times) -> tuple[Arr
     return speed, np.abs(_rate(_smoothed(yaw, STEP_S)))
 
 
+def base_motion(recording: Recording, times: Times) -> Array | None:
+    """Forward, left and turning speed (T, 3) of the base in its own frame, m/s and rad/s.
+
+    From its pose, over half a second as a walk sways; None where no pose is known.
+    """
+    label = recording.named(roles.BASE_POSE)
+    signal = recording.signals[label] if label is not None else None
+    if signal is None or len(signal) < 2 or signal.spec.quaternion_columns is None:
+        return None
+    even = _clock(times)
+    values, names = sampled(signal, even), signal.spec.names
+    along = [names.index(axis) if axis in names else place for place, axis in enumerate("xy")]
+    east, north = _rate(_smoothed(values[:, along], STEP_S)).T
+    w, x, y, z = values[:, list(signal.spec.quaternion_columns)].T
+    yaw = np.unwrap(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y**2 + z**2)))
+    forward = np.cos(yaw) * east + np.sin(yaw) * north
+    left = np.cos(yaw) * north - np.sin(yaw) * east
+    speeds = (forward, left, _rate(_smoothed(yaw, STEP_S)))
+    return np.stack([np.interp(times - even[0], even - even[0], each) for each in speeds], axis=1)
+
+
 def _stepping(values: Array, pairs: Sequence[tuple[int, int]]) -> Array:
     """How fast left and right legs move against each other: a squat moves them alike."""
     speed = _rate(_smoothed(values, 0.2))

@@ -257,6 +257,8 @@ def write_side(table: EpisodeTable, path: Path, *, held: Collection[str]) -> boo
     of the others only the times are written, since their pictures are in the dataset.
     """
     recording = table.recording
+    if recording.span_ns is not None:
+        return False  # A piece: the episode that it was cut from has the rest.
     if recording.side is not None:
         link_or_copy(recording.side, path)
         return True
@@ -323,7 +325,7 @@ def write_sidecar(
         (folder / _NORMALISATION).write_text(normalisation.canonical() + "\n", "utf-8")
     if weights := context.options.weights:
         # What the scores give; nothing for a failed demonstration, and 1 for one without a score.
-        ours = {episode.id: 0.0 if episode.success is False else weights.get(episode.id, 1.0)
+        ours = {episode.id: 0.0 if episode.success is False else weights.get(episode.origin, 1.0)
                 for episode in episodes}  # fmt: skip
         listed = [ours[episode.id] for episode in episodes]
         write_json(folder / _WEIGHTS, {"episodes": listed, "by_id": ours})

@@ -35,7 +35,19 @@ _LOYAL = 0.75
 
 
 def _grid(recording: Recording, layout: TableLayout, signals: Mapping[str, Signal]) -> Times:
-    """The time of every row.
+    """The time of every row; of a piece that was cut out, those in its span."""
+    grid = _whole_grid(recording, layout, signals)
+    if recording.span_ns is None:
+        return grid
+    first, last = recording.span_ns
+    inside = grid[np.searchsorted(grid, first) : np.searchsorted(grid, last, side="right")]
+    if not len(inside):
+        raise EpisodeError(f"{recording.source}: no row of {recording.id} is left to cut out.")
+    return inside
+
+
+def _whole_grid(recording: Recording, layout: TableLayout, signals: Mapping[str, Signal]) -> Times:
+    """The time of every row of the episode.
 
     Where all signals share one clock of this rate, its own stamps; else even steps over the
     time in which the state, the commands and the cameras all have data.
@@ -261,7 +273,7 @@ def table_of(
         instructions=instructions,
         instruction=instruction,
         normaliser=normaliser,
-        mode=_modes(recording, grid) if layout.mode else None,
+        mode=modes_of(recording, grid) if layout.mode else None,
         labels=_labels(recording, layout, grid, cameras),
         _signals=signals,
     )
@@ -285,7 +297,7 @@ def instructions_of(recording: Recording) -> tuple[str, ...]:
     return _instructions(recording, times)[0] or ("",)
 
 
-def _modes(recording: Recording, grid: Times) -> NDArray[np.int64]:
+def modes_of(recording: Recording, grid: Times) -> NDArray[np.int64]:
     """The mode in each row: as it was labelled before, or as the motion says."""
     label = recording.named(MODE)
     if label is not None:

@@ -50,6 +50,8 @@ class Recording:
     """The documents that govern it as canonical text, by kind; the robot's is among them."""
     epoch_ns: int = 0
     """Unix nanoseconds that its stamps count from; 0 when nobody knows."""
+    span_ns: tuple[int, int] | None = None
+    """The times between which its rows lie, of a piece that was cut out; None: all."""
     side: Path | None = None
     """An episode file that holds what the rows of its dataset cannot, if there is one."""
     recovered: str | None = None

@@ -1,3 +1,5 @@
+from .hierarchical_export import export_hierarchy as export_hierarchy
+from .hierarchy import open_hierarchy as open_hierarchy
 from .joint_order import check_order as check_order
 from .normalisation import Normalisation as Normalisation
 from .smoke_training import POLICIES as POLICIES

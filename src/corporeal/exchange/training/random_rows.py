@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode import Episode
 from corporeal.episode.file import MAX_FRAME_BYTES, VideoReader
-from corporeal.episode.recording import recording_of
+from corporeal.episode.recording import Recording, recording_of
 from corporeal.episode.video import Decoder, PacketIndex
 from corporeal.errors import EpisodeError
 from corporeal.exchange.layout import TableLayout
@@ -61,10 +61,14 @@ def read_rows(
     number: int,
     columns: Collection[str],
     normalisation: Normalisation | None,
+    cut: Callable[[Recording], Recording] = lambda recording: recording,
 ) -> EpisodeRows:
-    """The episode at a path with these columns, as the table of this layout has them."""
+    """The episode at a path with these columns, as the table of this layout has them.
+
+    `cut` takes the piece that is meant out of the recording.
+    """
     with Episode.open(path) as episode:
-        table = table_of(recording_of(episode, index=number), layout, number=number)
+        table = table_of(cut(recording_of(episode, index=number)), layout, number=number)
         movies = {
             key: _movie(episode[camera.spec.stream.path], camera.numbers)
             for key, camera in table.cameras.items()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from corporeal.episode.label_track import NOTHING, Lane, united
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError, EpisodeError, MissingExtraError, UnknownNameError
+from corporeal.exchange.format import CUT
 from corporeal.exchange.formats import episodes
 from corporeal.exchange.layout import (
     ACTION,
@@ -31,10 +32,12 @@ from corporeal.exchange.layout import (
 )
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable, table_of
+from corporeal.exchange.training.hierarchy import SubPolicy
 from corporeal.exchange.training.joint_order import joint_order
 from corporeal.exchange.training.normalisation import Normalisation, fit
 from corporeal.exchange.training.picture_cache import PictureCache
 from corporeal.exchange.training.random_rows import EpisodeRows, Projector, read_rows
+from corporeal.exchange.training.sub_policy import find_pieces
 from corporeal.exchange.training.weights import read_weights, row_weights
 from corporeal.units import SECOND_NS
 
@@ -60,7 +63,7 @@ def _check_known(what: str, names: Sequence[str], known: Mapping[str, Any]) -> N
             raise UnknownNameError(what, name, known)
 
 
-def _open_episodes(paths: Path | str | Sequence[Path | str]) -> list[Dataset]:
+def _open_episodes(paths: Path | str | Sequence[Path | str]) -> Dataset:
     """Episode files and folders of them; raises EpisodeError for a path that is neither."""
     given = [paths] if isinstance(paths, Path | str) else list(paths)
     if not given:
@@ -75,7 +78,13 @@ def _open_episodes(paths: Path | str | Sequence[Path | str]) -> list[Dataset]:
                 f"{path}: no episode file (.h5) here. Turn datasets of other formats into episodes "
                 "with corporeal import."
             )
-    return datasets
+    every = [(dataset, number) for dataset in datasets for number in dataset.episodes]
+
+    def open_numbered(index: int) -> Recording:
+        dataset, number = every[index]
+        return dataset.open(number)
+
+    return replace(datasets[0], episodes=tuple(range(len(every))), open=open_numbered)
 
 
 Item = dict[str, Any]
@@ -90,6 +99,8 @@ class DatasetEntry:
     first: int
     length: int
     success: bool | None
+    origin: str
+    """The id of the episode that it was cut from, or its own."""
 
 
 class EpisodeDataset:
@@ -100,7 +111,8 @@ class EpisodeDataset:
     default all that a robot has; `columns` the numbers by key; `state` and `action` the streams
     that make them up, by default joints, grippers and hands. `image_size` makes pictures square.
     `normalisation` is a document, or a method to fit it by. Pictures further than `tolerance_s`
-    from their row are an error.
+    from their row are an error. `policy` gives the rows, state and action of a sub-policy alone;
+    every stretch of its modes is an episode.
 
     `cache` is a folder for decoded pictures, which are put there when the dataset is made, if they
     are not there yet: more disk, several times the samples per second; delete it at will.
@@ -122,6 +134,7 @@ class EpisodeDataset:
         image_dtype: Literal["float32", "uint8"] = "float32",
         normalisation: Normalisation | str | None = None,
         mode: bool = False,
+        policy: SubPolicy | None = None,
         weights: Mapping[str, float] | Path | str | None = None,
         tolerance_s: float | None = None,
         cache: Path | str | None = None,
@@ -138,24 +151,28 @@ class EpisodeDataset:
         self.chunk, self.history = chunk, history
         self._image_dtype = np.dtype(image_dtype)
         self._tolerance_s = tolerance_s
-        datasets = _open_episodes(paths)
-        first = datasets[0].open(datasets[0].episodes[0])
+        dataset = _open_episodes(paths)
+        first = dataset.open(0)
         options = ExportOptions(
             rate_hz=rate_hz, view="hierarchical" if mode else "flat", image_size=image_size,
             state=tuple(state or ()), action=tuple(action or ()),
         )  # fmt: skip
         options = _with_cameras(first, options, cameras)
-        self.layout = layout_of(first, options, needs_action=True)
+        self._pieces = find_pieces(dataset, policy, options) if policy is not None else None
+        if self._pieces is None:
+            self.layout = layout_of(first, options, needs_action=True)
+        else:
+            self.layout = self._pieces.layout
+            dataset = self._pieces.dataset(dataset)
         self.robot = first.embodiment
         self.keys = tuple(self.layout.columns) if columns is None else tuple(columns)
         _check_known("column", self.keys, self.layout.columns)
         self.tasks: tuple[str, ...] = ()
-        self.episodes = tuple(self._entries(datasets))
+        self.episodes = tuple(self._entries(dataset))
         self._starts = [entry.first for entry in self.episodes]
         self._weights = self._weigh(weights)
         if isinstance(normalisation, str):
-            every = (each.open(number) for each in datasets for number in each.episodes)
-            normalisation = fit(every, self.layout, normalisation, self.robot)
+            normalisation = fit(iter(dataset), self.layout, normalisation, self.robot)
         self.normalisation = normalisation
         self._cached_bytes, self._open_files = cached_bytes, open_files
         self._cache_folder = Path(cache) if cache is not None else None
@@ -246,18 +263,23 @@ class EpisodeDataset:
         folder = self._cache_folder
         self._cache = PictureCache(folder, self._open_files) if folder is not None else None
 
-    def _entries(self, datasets: Sequence[Dataset]) -> Iterator[DatasetEntry]:
+    def _entries(self, dataset: Dataset) -> Iterator[DatasetEntry]:
         first, tasks = 0, dict[str, None]()
         lanes: list[tuple[Lane, ...]] = []
-        for dataset in datasets:
-            for number in dataset.episodes:
-                recording = dataset.open(number)
-                table = table_of(recording, replace(self.layout, mode=False), number=number)
-                self._check_pictures(table)
-                tasks |= dict.fromkeys(table.instructions)
-                lanes.append(recording.labels.used_lanes if recording.labels is not None else ())
-                yield DatasetEntry(recording.source, recording.id, first, len(table), table.success)
-                first += len(table)
+        for number, recording in enumerate(dataset):
+            table = table_of(recording, replace(self.layout, mode=False), number=number)
+            self._check_pictures(table)
+            tasks |= dict.fromkeys(table.instructions)
+            lanes.append(recording.labels.used_lanes if recording.labels is not None else ())
+            yield DatasetEntry(
+                path=recording.source,
+                id=recording.id,
+                first=first,
+                length=len(table),
+                success=table.success,
+                origin=recording.metadata.get(CUT, {}).get("episode", recording.id),
+            )
+            first += len(table)
         self.tasks = tuple(tasks)
         self.layout = replace(self.layout, lanes=united(lanes))
 
@@ -277,7 +299,7 @@ class EpisodeDataset:
         if weights is None:
             return (1.0,) * len(self.episodes)
         known = weights if isinstance(weights, Mapping) else read_weights(weights)
-        drawn = tuple(0.0 if entry.success is False else float(known.get(entry.id, 1.0))
+        drawn = tuple(0.0 if entry.success is False else float(known.get(entry.origin, 1.0))
                       for entry in self.episodes)  # fmt: skip
         if not any(drawn):
             raise CorporealError(
@@ -291,13 +313,25 @@ class EpisodeDataset:
         if rows is not None:
             self._held.move_to_end(number)
             return rows
-        rows = read_rows(self.episodes[number].path, self.layout, number=number,
-                         columns=self.keys, normalisation=self.normalisation)  # fmt: skip
+        rows = read_rows(
+            self.episodes[number].path,
+            self.layout,
+            number=number,
+            columns=self.keys,
+            normalisation=self.normalisation,
+            cut=self._cut(number),
+        )
         self._held[number] = rows
         self._held_bytes += rows.nbytes
         while self._held_bytes > self._cached_bytes and len(self._held) > 1:
             self._held_bytes -= self._held.popitem(last=False)[1].nbytes
         return rows
+
+    def _cut(self, number: int) -> Callable[[Recording], Recording]:
+        found = self._pieces
+        if found is None:
+            return lambda recording: recording
+        return partial(found.open, piece=found.pieces[number])
 
     def _numbers(self, rows: EpisodeRows, row: int, length: int, past: NDArray[np.int64]) -> Item:
         item: Item = {}
