@@ -11,7 +11,12 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.audit import take_turn
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes.reading import StoredEpisode, find_by_hash, hashes_of
+from corporeal.catalog.episodes.reading import (
+    StoredEpisode,
+    find_by_hash,
+    hashes_of,
+    policies_of,
+)
 from corporeal.catalog.episodes.rows import State
 from corporeal.catalog.episodes.writing import (
     VERSIONED,
@@ -54,6 +59,8 @@ class IngestOutcome:
     state: State | None = None
     score: float | None = None
     reason: str | None = None
+    is_outdated: bool = False
+    """It is known, and was judged under another policy than this one."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,7 @@ def ingest(
     """
     terms = IngestOptions(policy or default_policy(), pictures, batch, check, on, jobs)
     if policy is not None:
-        _check_policy(workspace, policy)
+        check_policy(workspace, policy)
     files = files_of(paths)
     on_start(len(files))
     outcomes: list[IngestOutcome] = []
@@ -107,8 +114,8 @@ def ingest(
     return Ingested(tuple(outcomes))
 
 
-def _check_policy(workspace: Workspace, policy: Policy) -> None:
-    """Raise CatalogError before anything is judged by a version that has another content here."""
+def check_policy(workspace: Workspace, policy: Policy) -> None:
+    """Raise CatalogError before anything is judged by a version that has other content here."""
     stated = {"hash": policy.hash, "name": policy.name, "version": policy.version,
               "text": policy.canonical()}  # fmt: skip
     with workspace.database.read() as connection:
@@ -186,13 +193,20 @@ def _fresh(
     """The files that there is something to do for, by their hashes; the others are done."""
     with workspace.database.read() as connection:
         rows = find_by_hash(connection, digests.values())
+        policies = policies_of(connection, [row.id for row in rows.values()])
     fresh: dict[str, Path] = {}
     for path, digest in digests.items():
         row = rows.get(digest)
         if row is None or (terms.check and row.state == "recorded"):
             fresh.setdefault(digest, path)
         else:
-            done[path] = _known(workspace, path, digest, row)
+            known = _known(workspace, path, digest, row)
+            judged_by = policies.get(row.id)
+            if terms.check and judged_by is not None and judged_by.hash != terms.policy.hash:
+                named = f"{judged_by.name}@{judged_by.version}"
+                reason = f"judged before under {named}; judge it anew with: corporeal rejudge"
+                known = replace(known, reason=known.reason or reason, is_outdated=True)
+            done[path] = known
     return fresh
 
 

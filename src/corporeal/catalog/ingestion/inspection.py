@@ -104,12 +104,13 @@ def _look(terms: IngestOptions, _: None, item: tuple[str, Path]) -> Inspected:
             if not terms.check:
                 return Inspected(path, digest, entry)
             measured = measure(Subject(recording_of(episode)))
-            return Inspected(path, digest, entry, measured, _protocol(episode))
+            return Inspected(path, digest, entry, measured, protocol_of(episode))
     except (CorporealError, OSError) as error:
         return Inspected(path, digest, reason=str(error))
 
 
-def _protocol(episode: Episode) -> Protocol | None:
+def protocol_of(episode: Episode) -> Protocol | None:
+    """The protocol that an episode carries."""
     text = episode.documents.get("protocol")
     if text is None:
         return None
@@ -194,7 +195,7 @@ def judge_together(
         on_episode=tell,
     )
     names = {number: look.path.name for number, look in enumerate(looks)}
-    names |= {peer.index: f"{peer.id[:8]} of the catalogue" for peer in company.peers}
+    names |= {peer.index: f"{peer.id[:13]} of the catalogue" for peer in company.peers}
     profiles: dict[str, Mapping[str, Profile]] = {}
     candidates = []
     for look, about in zip(looks, report.episodes, strict=True):
@@ -210,7 +211,15 @@ def judge_together(
         if measured is not None and measured.profile is not None:
             profile = pack_profile(measured.profile)
         named = None if reference is None else reference.name
-        entry = judged(look.entry, about, score, terms.policy, reference=named, names=names)
+        entry = judged(
+            look.entry,
+            about,
+            score,
+            terms.policy,
+            reference=named,
+            names=names,
+            pictures=terms.pictures,
+        )
         candidates.append(
             JudgedFile(look.path, replace(entry, profile=profile), about.verdict,
                        reason_for(about, names))
