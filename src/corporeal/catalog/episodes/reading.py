@@ -230,7 +230,7 @@ def documents_of(connection: Connection, name: str) -> list[DocumentReference]:
 
 def policies_of(connection: Connection, ids: Sequence[str]) -> dict[str, DocumentReference]:
     """The policy that each of these episodes was judged under; those without one are left out."""
-    policies = {}
+    policies: dict[str, DocumentReference] = {}
     for part in parts_of(ids):
         query = (
             select(GOVERNS.c.episode, GOVERNS.c.kind, DOCUMENT.c.name, DOCUMENT.c.version,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.audit import take_turn
+from corporeal.catalog.audit import Change, record, take_turn
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.reading import (
     StoredEpisode,
@@ -37,6 +37,7 @@ from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.episode.file import list_episode_files
 from corporeal.exchange.format import formats
+from corporeal.quality.check import Finding
 from corporeal.quality.policy import Policy, default_policy
 
 Status = Literal["added", "judged", "known", "refused", "damaged"]
@@ -65,9 +66,10 @@ class IngestOutcome:
 
 @dataclass(frozen=True)
 class Ingested:
-    """What became of all files, in their order."""
+    """What became of all files, in their order, and what was found of them as a set."""
 
     outcomes: tuple[IngestOutcome, ...]
+    set_findings: tuple[Finding, ...] = ()
 
     def having(self, *statuses: Status) -> tuple[IngestOutcome, ...]:
         """Those of which one of these is true."""
@@ -107,11 +109,22 @@ def ingest(
     files = files_of(paths)
     on_start(len(files))
     outcomes: list[IngestOutcome] = []
+    of_set: list[Finding] = []
     # Groups of the files as named, not of those that are new: so they are the same every time.
     for first in range(0, len(files), GROUP):
         group = files[first : first + GROUP]
-        outcomes += _take_in(workspace, group, terms, who=who, on_episode=on_episode)
-    return Ingested(tuple(outcomes))
+        outcomes += _take_in(
+            workspace, group, terms, who=who, on_episode=on_episode, on_set=of_set.append
+        )
+    if of_set:
+        with workspace.database.write() as connection:
+            record(connection, [_set_event(finding, batch, who) for finding in of_set])
+    return Ingested(tuple(outcomes), tuple(of_set))
+
+
+def _set_event(finding: Finding, batch: str | None, who: str) -> Change:
+    details = {"check": finding.check, "severity": finding.severity, "value": finding.value}
+    return Change(who, "set finding", f"batch:{batch or 'none'}", finding.message, details)
 
 
 def check_policy(workspace: Workspace, policy: Policy) -> None:
@@ -152,6 +165,7 @@ def _take_in(
     *,
     who: str,
     on_episode: Callable[[Path], None],
+    on_set: Callable[[Finding], None],
 ) -> list[IngestOutcome]:
     """One group: what is known is passed over, the rest is judged, stored and recorded."""
     done: dict[Path, IngestOutcome] = {}
@@ -164,7 +178,7 @@ def _take_in(
     for path in fresh.values():
         if path in done:
             on_episode(path)
-    candidates = judge_files(whole, terms, workspace.database, on_episode=on_episode)
+    candidates = judge_files(whole, terms, workspace.database, on_episode=on_episode, on_set=on_set)
     stored = [each for each in candidates if _store(workspace, each, done)]
     with workspace.database.write() as connection:
         admitted = admit(connection, stored, who=who)

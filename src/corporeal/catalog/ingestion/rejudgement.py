@@ -38,6 +38,7 @@ from corporeal.catalog.store.store import Store
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
+from corporeal.protocol import Protocol
 from corporeal.quality import Subject
 from corporeal.quality.check import Verdict
 from corporeal.quality.policy import Policy, default_policy
@@ -193,7 +194,7 @@ def _own_policy(connection: Connection, row: EpisodeRow, known: dict[str, Policy
         if document.hash not in known:
             kept = find_document(connection, document.hash)
             assert kept is not None
-            known[document.hash] = Policy.parse(kept.text, source=row.policy, suffix=".json")
+            known[document.hash] = Policy.parse(kept.text, source=document.name, suffix=".json")
         return known[document.hash]
     return default_policy()
 
@@ -223,7 +224,7 @@ def _judge(
 
 def _alike(
     looks: Sequence[Inspected], policies: Mapping[str, Policy]
-) -> Iterator[tuple[Policy, object, list[Inspected]]]:
+) -> Iterator[tuple[Policy, Protocol | None, list[Inspected]]]:
     """Episodes of one policy and one protocol, which are judged together."""
     groups: dict[tuple[str, str], list[Inspected]] = {}
     for look in looks:
@@ -290,9 +291,9 @@ def _outcome(
     row: EpisodeRow, judged: JudgedFile | None, state: State, reasons: Mapping[str, str]
 ) -> RejudgedEpisode:
     if judged is None or judged.verdict is None:
-        reason = reasons.get(row.hash, "it could not be opened")
+        why = reasons.get(row.hash, "it could not be opened")
         return RejudgedEpisode(row.id, row.file, "lost", row.verdict, row.verdict, state,
-                               row.score, row.score, reason)  # fmt: skip
+                               row.score, row.score, why)  # fmt: skip
     target, standing = _next_state(state, row.verdict, judged.verdict)
     reason = judged.reason
     if standing == "kept":

@@ -79,7 +79,8 @@ def _report(
 ) -> None:
     if as_json:
         told = {} if anew is None else {"rejudged": anew.episodes}
-        print_json({"episodes": done.outcomes, **told})
+        of_set = [finding.to_json() for finding in done.set_findings]
+        print_json({"episodes": done.outcomes, "set": of_set, **told})
         return
     show(done)
     if anew is not None:
@@ -119,6 +120,9 @@ def show(done: Ingested) -> None:
     page.print(table)
     if len(ranked) > _MOST:
         page.print(f"and {len(ranked) - _MOST} more; all of them: --json")
+    for finding in done.set_findings:
+        colour = COLOURS.get(str(finding.severity), "")
+        page.print(Text.assemble("set: ", (finding.check, colour), " ", finding.message))
     new = len(done.having("added", "judged"))
     page.print(
         f"{new} new, {len(done.having('known'))} known, "
