@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.quality.samples import joints
 
+from corporeal.episode.recording import ArraySignal
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality import Subject, assessment
 from corporeal.quality.assessment import Assessment, assess, join_siblings
@@ -115,7 +116,7 @@ def test_a_late_message_is_one_finding_for_all_that_it_brings() -> None:
     recording = joints()
     first, *_ = recording.signals.values()
     brought = ("observations/q", "observations/dq", "observations/effort")
-    other = replace(first, time_ns=first.time_ns + 1)
+    other = ArraySignal(first.spec, first.time_ns + 1, first[:])
     together = replace(recording, signals={
         **dict.fromkeys(brought, first), "observations/camera_pose": other
     })  # fmt: skip

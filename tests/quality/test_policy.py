@@ -6,6 +6,7 @@ import pytest
 
 from corporeal.errors import DocumentError
 from corporeal.quality.policy import Policy, default_policy, open_policy
+from corporeal.quality.subject import Trait
 
 HEAD = "document: policy\nname: ours\nversion: 1.0.0\n"
 
@@ -85,8 +86,11 @@ def test_needs_name_checks_of_episodes_that_exist() -> None:
 
 
 def test_a_policy_without_needs_has_those_of_the_default_one() -> None:
-    asked = {"has": {"cameras"}, "mode": None, "task": None, "robot": None}
-    ours = Policy.parse(HEAD).needed(**asked)
-    assert list(ours) == list(default_policy().needed(**asked))
+    has: tuple[Trait, ...] = ("cameras",)
+    ours, theirs = (
+        policy.needed(has=has, mode=None, task=None, robot=None)
+        for policy in (Policy.parse(HEAD), default_policy())
+    )
+    assert list(ours) == list(theirs)
     assert "camera_frozen" in ours
     assert "joint_beyond_limit" not in ours

@@ -9,8 +9,10 @@ from functools import partial
 from pathlib import Path
 
 from corporeal import release
+from corporeal.cli.output import stderr
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.embodiment import open_robot
+from corporeal.episode.file import count_sorted_copies
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
 from corporeal.exchange.editing import Recipe, follow_recipe
@@ -45,7 +47,17 @@ def opener_of(
 
     if rate_hz is not None and not 0.001 <= rate_hz <= 1e5:
         raise CorporealError(f"--source-rate, got {rate_hz:g}; expected 0.001 to 100,000 Hz.")
+    for path in paths:
+        _tell_copies(path)
     return dataset_opener(paths, robot, make_folder, rate_hz)
+
+
+def _tell_copies(path: Path) -> None:
+    """Say aloud what a folder holds twice, and is looked at once."""
+    copies = count_sorted_copies(path) if path.is_dir() else 0
+    if copies:
+        copied = "1 copy was" if copies == 1 else f"{copies} copies were"
+        stderr().print(f"{path}: {copied} left out that check --sort made of the others")
 
 
 def _release_opener(

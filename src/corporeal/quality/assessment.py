@@ -24,6 +24,8 @@ from corporeal.words import listed
 LONGEST_S = 1200.0
 PIECE_S = 300.0
 _MOST_SPANS = 1000
+UNSEEN = "pictures were not looked at"
+"""Why a check of pictures could not run where nobody wanted them decoded."""
 # The rules of a protocol and the check that judges each, in the order of the document.
 RULES = {
     "start state": "start_state_off_protocol",
@@ -98,7 +100,7 @@ def assess(
         if only is not None and name not in only:
             continue
         if check.pictures and not pictures:
-            reasons[name] = "pictures were not looked at"
+            reasons[name] = UNSEEN
             continue
         try:
             findings.extend(_run(name, check, rule, subject))
@@ -136,8 +138,13 @@ def program_hash() -> str:
     return whole.hexdigest()
 
 
-def weigh_needs(assessment: Assessment, subject: Subject, policy: Policy) -> Assessment:
-    """The assessment with a finding where a check that the policy needs could not run."""
+def weigh_needs(
+    assessment: Assessment, subject: Subject, policy: Policy, *, pictures: bool = True
+) -> Assessment:
+    """The assessment with a finding where a check that the policy needs could not run.
+
+    Without `pictures` the checks that decode them are not needed.
+    """
     robot = subject.recording.embodiment
     needed = policy.needed(
         has=subject.traits,
@@ -145,8 +152,9 @@ def weigh_needs(assessment: Assessment, subject: Subject, policy: Policy) -> Ass
         task=subject.task,
         robot=None if robot is None else robot.name,
     )
+    wanted = [name for name in needed if pictures or not checks()[name].pictures]
     judged = assess(
-        Judgement(needed, assessment.not_assessed),
+        Judgement(wanted, assessment.not_assessed),
         scope="judgement",
         rules=policy.rules(task=subject.task, robot=None if robot is None else robot.name),
     )

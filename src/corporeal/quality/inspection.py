@@ -16,9 +16,12 @@ from PIL import Image
 from corporeal.episode.recording import Dataset, Ledger, Recording
 from corporeal.errors import CorporealError
 from corporeal.notebook import html_table
+from corporeal.protocol import Protocol
 from corporeal.quality.assessment import (
     LONGEST_S,
     Assessment,
+    ProtocolRule,
+    adherence,
     assess,
     combined,
     excerpts,
@@ -101,6 +104,8 @@ class InspectionOptions:
     detector: Any = None
     pictures: bool = True
     only: tuple[str, ...] | None = None
+    quick: bool = False
+    """A first look: pictures that were not looked at on purpose are no need that was not met."""
     exhibits: bool = False
     """Keep pictures of what was found, for a report that people look at."""
 
@@ -159,6 +164,14 @@ class Report:
     facts: dict[str, Any] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     """Every item of the source, and what became of it when it was read."""
+    protocol: Protocol | None = None
+    """What the episodes were held to."""
+
+    def adherence(self, episode: EpisodeReport) -> tuple[ProtocolRule, ...]:
+        """Every rule of the protocol for one episode; nothing without a protocol."""
+        if self.protocol is None:
+            return ()
+        return adherence(episode.assessment, self.protocol)
 
     @property
     def accepted(self) -> bool:
@@ -177,10 +190,14 @@ class Report:
             "source": str(self.source),
             "format": self.format,
             "policy": {"name": self.policy.reference, "hash": self.policy.hash},
-            "episodes": [episode.to_json() for episode in self.episodes],
+            "episodes": [self._episode_json(episode) for episode in self.episodes],
             "set": self.batch.to_json(),
             "ledger": self.ledger.to_json(),
         }
+
+    def _episode_json(self, episode: EpisodeReport) -> dict[str, Any]:
+        rules = [vars(rule) for rule in self.adherence(episode)]
+        return episode.to_json() | ({"adherence": rules} if rules else {})
 
     def _repr_html_(self) -> str:
         """The report as a notebook shows it: one row for each episode."""
@@ -250,6 +267,7 @@ def inspect(
         policy=request.policy,
         facts=dict(dataset.facts),
         ledger=sum((each.ledger for each in episodes), dataset.ledger),
+        protocol=request.protocol,
     )
 
 
@@ -332,4 +350,5 @@ def _weigh(assessment: Assessment, subject: Subject, request: InspectionOptions)
     assessment = join_siblings(assessment, subject.recording)
     if request.only is not None:
         return assessment
-    return weigh_needs(assessment, subject, request.policy)
+    left_out = request.quick and not request.pictures
+    return weigh_needs(assessment, subject, request.policy, pictures=not left_out)

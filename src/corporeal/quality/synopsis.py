@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from corporeal.episode.facts import read_facts
 from corporeal.errors import CorporealError, NotAssessed
-from corporeal.quality.batch import PATH_POINTS, Moments, Synopsis
+from corporeal.quality.batch import PATH_POINTS, Moments
+from corporeal.quality.batch import Synopsis as Synopsis
 from corporeal.quality.evidence.arm_order import arm_order_measures
 from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import stillness

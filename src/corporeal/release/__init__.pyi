@@ -1,6 +1,7 @@
 from . import card as card
 from . import lineage as lineage
 from . import reading as reading
+from .creation import NothingChangedError as NothingChangedError
 from .creation import ReleaseOptions as ReleaseOptions
 from .creation import create_release as create_release
 from .difference import diff_releases as diff_releases

@@ -44,6 +44,9 @@ SHARES: Mapping[str, float] = {"train": 0.9, "validation": 0.1}
 STRATIFY = ("task", "operator")
 LICENCE = "all rights reserved"
 _LONGEST_NOTES = 100_000
+_MAKING = {"version", "change", "previous", "created_at", "created_by", "software", "retention",
+           "representativeness"}  # fmt: skip
+"""Fields of a manifest that say how it was made, not what it holds."""
 _STATED = (
     "id", "hash", "bytes", "file", "state", "verdict", "score", "policy", "task", "robot",
     "success", "duration_s",
@@ -82,6 +85,10 @@ class ReleaseOptions:
         """Everything of an episode that splitting and comparing looks at."""
         grouped = (self.group_by,) if self.group_by is not None else ()
         return tuple(dict.fromkeys((*CATEGORIES, *self.stratify, *grouped)))
+
+
+class NothingChangedError(CatalogError):
+    """A release would be the one before again."""
 
 
 def create_release(
@@ -141,6 +148,12 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
         **_described(options, chosen),
     )
     manifest = _labelled(manifest, bundle, options.labels)
+    asked = options.version is not None or options.retain_until is not None
+    if last is not None and not asked and _content(last) == _content(manifest):
+        raise NothingChangedError(
+            f"release {name}, got what {last.reference} holds already: nothing changed since "
+            f"{last.version}. Name a version with --version to make one all the same."
+        )
     change = change_between(last, manifest)
     latest = Version.parse(last.version) if last is not None else None
     given = decide_version(options.version, latest, change)
@@ -149,6 +162,14 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
         update={"version": str(given), "change": change, "retention": retention}
     )
     return Draft(manifest, alike, chosen.left_out, bundle, told)
+
+
+def _content(manifest: Manifest) -> dict[str, Any]:
+    """What a release holds, without when it was made, by whom and what follows from that."""
+    values = manifest.model_dump(exclude=_MAKING)
+    # That an episode was released is no change of it.
+    members = [each | {"state": None} for each in values["episodes"]]
+    return values | {"episodes": members}
 
 
 def _labelled(manifest: Manifest, bundle: LabelBundle | None, policy: LabelPolicy) -> Manifest:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from corporeal.catalog.audit import Change, latest_events, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import State, check_change, set_state
-from corporeal.catalog.query import read_fields
+from corporeal.catalog.query import Comparison, episode_meets, read_fields
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release.label_bundle import LabelBundle
@@ -123,15 +123,20 @@ def _require_unchanged(connection: Connection, manifest: Manifest) -> None:
 
 
 def _move(connection: Connection, manifest: Manifest) -> Iterator[Change]:
-    """All members to the state released, and what to tell the log of each."""
-    for state in sorted({each.state for each in manifest.episodes} - {"released"}):
+    """All members to the state released, and what to tell the log of each.
+
+    A failed one that is released as a negative example stays failed, and is found as such.
+    """
+    moving = [each for each in manifest.episodes if each.state not in ("released", "failed")]
+    for state in sorted({each.state for each in moving}):
         check_change(cast(State, state), "released")
-    set_state(connection, member_ids(manifest.name, manifest.version), "released")
+    members = member_ids(manifest.name, manifest.version)
+    standing = Comparison("state", "!=", "failed")
+    set_state(connection, members.where(episode_meets(MEMBER.c.episode, standing)), "released")
     why = f"release {manifest.reference}"
-    for each in manifest.episodes:
-        if each.state != "released":
-            details = {"from": each.state, "to": "released"}
-            yield Change(manifest.created_by, "state", f"episode:{each.id}", why, details)
+    for each in moving:
+        details = {"from": each.state, "to": "released"}
+        yield Change(manifest.created_by, "state", f"episode:{each.id}", why, details)
 
 
 def _event(manifest: Manifest) -> Change:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.quality.samples import joints
 
 from corporeal.embodiment import open_robot
-from corporeal.episode.recording import Recording
+from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.quality.checks.judgement_incomplete import find
 from corporeal.quality.inspection import InspectionOptions, inspect_recording
 from corporeal.quality.policy import Policy, default_policy
@@ -38,7 +38,8 @@ def _judged(recording: Recording, policy: Policy) -> list[str]:
 def test_joints_that_nobody_could_hold_to_limits_quarantine_the_episode() -> None:
     recording = joints(open_robot("g1"))
     unnamed = replace(recording, signals={
-        label: replace(signal, spec=signal.spec.model_copy(update={"components": None}))
+        label: ArraySignal(signal.spec.model_copy(update={"components": None}), signal.time_ns,
+                           signal[:])
         for label, signal in recording.signals.items()
     })  # fmt: skip
     assert _judged(recording, default_policy()) == []

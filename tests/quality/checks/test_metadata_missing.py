@@ -18,7 +18,8 @@ def test_finds_the_fields_that_the_schema_asks_for() -> None:
     holed = replace(demonstration(), missing_metadata=("operator", "calibration"))
     (found,) = find(Subject(holed))
     assert "operator, calibration" in found.message
-    assert CHECK.severity == "note"
+    assert found.severity is None
+    assert CHECK.severity == "quarantine"
 
 
 def test_finds_empty_fields_that_a_policy_needs() -> None:

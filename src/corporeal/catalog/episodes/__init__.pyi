@@ -1,3 +1,4 @@
+from .peers import count_unreferenced as count_unreferenced
 from .reading import GravestFinding as GravestFinding
 from .reading import HistoryEdge as HistoryEdge
 from .reading import UnknownEpisodeError as UnknownEpisodeError

@@ -120,9 +120,13 @@ def count_unreferenced(connection: Connection) -> list[tuple[str | None, str | N
         .group_by(EPISODE.c.task, EPISODE.c.robot)
         .having(count >= LEAST_REFERENCE)
     )
-    known = set(connection.execute(select(REFERENCE.c.task, REFERENCE.c.robot).distinct()).tuples())
-    rows = connection.execute(query).tuples().all()
-    return [row for row in rows if (row[0] or "", row[1] or "") not in known]
+    referenced = connection.execute(select(REFERENCE.c.task, REFERENCE.c.robot).distinct())
+    known = {(task, robot) for task, robot in referenced}
+    return [
+        (task, robot, int(number))
+        for task, robot, number in connection.execute(query)
+        if (task or "", robot or "") not in known
+    ]
 
 
 def _profiles(connection: Connection, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -130,7 +134,8 @@ def _profiles(connection: Connection, ids: Sequence[str]) -> Iterator[tuple[str,
         query = select(SYNOPSIS.c.episode, SYNOPSIS.c.profile).where(
             SYNOPSIS.c.episode.in_(part), SYNOPSIS.c.profile.is_not(None)
         )
-        yield from connection.execute(query.order_by(SYNOPSIS.c.episode)).tuples()
+        rows = connection.execute(query.order_by(SYNOPSIS.c.episode))
+        yield from ((name, profile) for name, profile in rows)
 
 
 def _same(column: Any, value: str | None) -> Any:

@@ -228,6 +228,20 @@ def documents_of(connection: Connection, name: str) -> list[DocumentReference]:
     return [DocumentReference(*row) for row in connection.execute(query)]
 
 
+def policies_of(connection: Connection, ids: Sequence[str]) -> dict[str, DocumentReference]:
+    """The policy that each of these episodes was judged under; those without one are left out."""
+    policies: dict[str, DocumentReference] = {}
+    for part in parts_of(ids):
+        query = (
+            select(GOVERNS.c.episode, GOVERNS.c.kind, DOCUMENT.c.name, DOCUMENT.c.version,
+                   DOCUMENT.c.hash)
+            .join(DOCUMENT, GOVERNS.c.document == DOCUMENT.c.hash)
+            .where(GOVERNS.c.kind == "policy", GOVERNS.c.episode.in_(part))
+        )  # fmt: skip
+        policies |= {row[0]: DocumentReference(*row[1:]) for row in connection.execute(query)}
+    return policies
+
+
 def find_document(connection: Connection, digest: str) -> DocumentRow | None:
     """The document whose text has this hash."""
     query = select(*_columns(DOCUMENT, DocumentRow)).where(DOCUMENT.c.hash == digest)

@@ -4,3 +4,7 @@ from .episode_entry import sensor_serials as sensor_serials
 from .ingestion import Ingested as Ingested
 from .ingestion import IngestOutcome as IngestOutcome
 from .ingestion import ingest as ingest
+from .rejudgement import RejudgedEpisode as RejudgedEpisode
+from .rejudgement import Rejudgement as Rejudgement
+from .rejudgement import RejudgeOptions as RejudgeOptions
+from .rejudgement import rejudge as rejudge

@@ -80,6 +80,7 @@ def judged(
     *,
     reference: str | None = None,
     names: Mapping[int, str] | None = None,
+    pictures: bool = True,
 ) -> EpisodeEntry:
     """The entry with findings, verdict and score, and what they follow from.
 
@@ -108,7 +109,7 @@ def judged(
             "verdict": report.verdict,
             "score": number(score.total) if score is not None else None,
             "policy": policy.reference,
-            "basis": basis_of(policy, reference),
+            "basis": basis_of(policy, reference, pictures=pictures),
             "reason": reason_for(report, names),
             "facts": {
                 "findings": dict(counts),
@@ -125,9 +126,9 @@ def judged(
     )
 
 
-def basis_of(policy: Policy, reference: str | None) -> str:
+def basis_of(policy: Policy, reference: str | None, *, pictures: bool) -> str:
     """A hash of what a verdict and a score follow from, beside the episode itself."""
-    parts = (policy.hash, program_hash(), reference or "")
+    parts = (policy.hash, program_hash(), reference or "", "pictures" if pictures else "")
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -9,9 +9,14 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.audit import take_turn
+from corporeal.catalog.audit import Change, record, take_turn
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes.reading import StoredEpisode, find_by_hash, hashes_of
+from corporeal.catalog.episodes.reading import (
+    StoredEpisode,
+    find_by_hash,
+    hashes_of,
+    policies_of,
+)
 from corporeal.catalog.episodes.rows import State
 from corporeal.catalog.episodes.writing import (
     VERSIONED,
@@ -32,6 +37,7 @@ from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.episode.file import list_episode_files
 from corporeal.exchange.format import formats
+from corporeal.quality.check import Finding
 from corporeal.quality.policy import Policy, default_policy
 
 Status = Literal["added", "judged", "known", "refused", "damaged"]
@@ -54,13 +60,16 @@ class IngestOutcome:
     state: State | None = None
     score: float | None = None
     reason: str | None = None
+    is_outdated: bool = False
+    """It is known, and was judged under another policy than this one."""
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """What became of all files, in their order."""
+    """What became of all files, in their order, and what was found of them as a set."""
 
     outcomes: tuple[IngestOutcome, ...]
+    set_findings: tuple[Finding, ...] = ()
 
     def having(self, *statuses: Status) -> tuple[IngestOutcome, ...]:
         """Those of which one of these is true."""
@@ -96,19 +105,30 @@ def ingest(
     """
     terms = IngestOptions(policy or default_policy(), pictures, batch, check, on, jobs)
     if policy is not None:
-        _check_policy(workspace, policy)
+        check_policy(workspace, policy)
     files = files_of(paths)
     on_start(len(files))
     outcomes: list[IngestOutcome] = []
+    of_set: list[Finding] = []
     # Groups of the files as named, not of those that are new: so they are the same every time.
     for first in range(0, len(files), GROUP):
         group = files[first : first + GROUP]
-        outcomes += _take_in(workspace, group, terms, who=who, on_episode=on_episode)
-    return Ingested(tuple(outcomes))
+        outcomes += _take_in(
+            workspace, group, terms, who=who, on_episode=on_episode, on_set=of_set.append
+        )
+    if of_set:
+        with workspace.database.write() as connection:
+            record(connection, [_set_event(finding, batch, who) for finding in of_set])
+    return Ingested(tuple(outcomes), tuple(of_set))
 
 
-def _check_policy(workspace: Workspace, policy: Policy) -> None:
-    """Raise CatalogError before anything is judged by a version that has another content here."""
+def _set_event(finding: Finding, batch: str | None, who: str) -> Change:
+    details = {"check": finding.check, "severity": finding.severity, "value": finding.value}
+    return Change(who, "set finding", f"batch:{batch or 'none'}", finding.message, details)
+
+
+def check_policy(workspace: Workspace, policy: Policy) -> None:
+    """Raise CatalogError before anything is judged by a version that has other content here."""
     stated = {"hash": policy.hash, "name": policy.name, "version": policy.version,
               "text": policy.canonical()}  # fmt: skip
     with workspace.database.read() as connection:
@@ -145,6 +165,7 @@ def _take_in(
     *,
     who: str,
     on_episode: Callable[[Path], None],
+    on_set: Callable[[Finding], None],
 ) -> list[IngestOutcome]:
     """One group: what is known is passed over, the rest is judged, stored and recorded."""
     done: dict[Path, IngestOutcome] = {}
@@ -157,7 +178,7 @@ def _take_in(
     for path in fresh.values():
         if path in done:
             on_episode(path)
-    candidates = judge_files(whole, terms, workspace.database, on_episode=on_episode)
+    candidates = judge_files(whole, terms, workspace.database, on_episode=on_episode, on_set=on_set)
     stored = [each for each in candidates if _store(workspace, each, done)]
     with workspace.database.write() as connection:
         admitted = admit(connection, stored, who=who)
@@ -186,13 +207,20 @@ def _fresh(
     """The files that there is something to do for, by their hashes; the others are done."""
     with workspace.database.read() as connection:
         rows = find_by_hash(connection, digests.values())
+        policies = policies_of(connection, [row.id for row in rows.values()])
     fresh: dict[str, Path] = {}
     for path, digest in digests.items():
         row = rows.get(digest)
         if row is None or (terms.check and row.state == "recorded"):
             fresh.setdefault(digest, path)
         else:
-            done[path] = _known(workspace, path, digest, row)
+            known = _known(workspace, path, digest, row)
+            judged_by = policies.get(row.id)
+            if terms.check and judged_by is not None and judged_by.hash != terms.policy.hash:
+                named = f"{judged_by.name}@{judged_by.version}"
+                reason = f"judged before under {named}; judge it anew with: corporeal rejudge"
+                known = replace(known, reason=known.reason or reason, is_outdated=True)
+            done[path] = known
     return fresh
 
 

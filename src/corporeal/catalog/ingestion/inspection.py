@@ -19,7 +19,7 @@ from corporeal.errors import CorporealError
 from corporeal.exchange import open_dataset
 from corporeal.protocol import Protocol
 from corporeal.quality import Subject
-from corporeal.quality.check import Verdict
+from corporeal.quality.check import Finding, Verdict
 from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Opener, inspect
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import (
@@ -104,12 +104,13 @@ def _look(terms: IngestOptions, _: None, item: tuple[str, Path]) -> Inspected:
             if not terms.check:
                 return Inspected(path, digest, entry)
             measured = measure(Subject(recording_of(episode)))
-            return Inspected(path, digest, entry, measured, _protocol(episode))
+            return Inspected(path, digest, entry, measured, protocol_of(episode))
     except (CorporealError, OSError) as error:
         return Inspected(path, digest, reason=str(error))
 
 
-def _protocol(episode: Episode) -> Protocol | None:
+def protocol_of(episode: Episode) -> Protocol | None:
+    """The protocol that an episode carries."""
     text = episode.documents.get("protocol")
     if text is None:
         return None
@@ -122,10 +123,12 @@ def judge_files(
     database: Database,
     *,
     on_episode: Callable[[Path], None],
+    on_set: Callable[[Finding], None] = lambda _: None,
 ) -> list[JudgedFile]:
     """Checks and scores. Episodes of one protocol are held to it, and compared with each other.
 
-    They are compared with what the catalogue has of their tasks as well. Nothing is said of them
+    They are compared with what the catalogue has of their tasks as well. `on_set` hears what is
+    found of all together and of no single one. Nothing is said of them
     where the options ask for no check.
     """
     if not terms.check:
@@ -138,7 +141,7 @@ def judge_files(
         own = [look for look in looks if (look.protocol.hash if look.protocol else "") == rule]
         opener = partial(open_dataset, [look.path for look in own])
         company = find_company(database, own)
-        for candidate in judge_together(opener, own, protocol, terms, company, on_episode):
+        for candidate in judge_together(opener, own, protocol, terms, company, on_episode, on_set):
             judged_files[candidate.digest] = candidate
     return [judged_files[look.digest] for look in looks]
 
@@ -178,6 +181,7 @@ def judge_together(
     terms: IngestOptions,
     company: Company,
     on_episode: Callable[[Path], None],
+    on_set: Callable[[Finding], None] = lambda _: None,
 ) -> list[JudgedFile]:
     """Judge the episodes of a dataset, which were looked at one by one in its order."""
 
@@ -193,8 +197,11 @@ def judge_together(
         earlier=company.earlier,
         on_episode=tell,
     )
+    for finding in report.batch.findings:
+        if not finding.episodes:
+            on_set(finding)
     names = {number: look.path.name for number, look in enumerate(looks)}
-    names |= {peer.index: f"{peer.id[:8]} of the catalogue" for peer in company.peers}
+    names |= {peer.index: f"{peer.id[:13]} of the catalogue" for peer in company.peers}
     profiles: dict[str, Mapping[str, Profile]] = {}
     candidates = []
     for look, about in zip(looks, report.episodes, strict=True):
@@ -210,7 +217,15 @@ def judge_together(
         if measured is not None and measured.profile is not None:
             profile = pack_profile(measured.profile)
         named = None if reference is None else reference.name
-        entry = judged(look.entry, about, score, terms.policy, reference=named, names=names)
+        entry = judged(
+            look.entry,
+            about,
+            score,
+            terms.policy,
+            reference=named,
+            names=names,
+            pictures=terms.pictures,
+        )
         candidates.append(
             JudgedFile(look.path, replace(entry, profile=profile), about.verdict,
                        reason_for(about, names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from corporeal.cli.sources import opener_of
 from corporeal.errors import CorporealError
 from corporeal.protocol import open_protocol
 from corporeal.quality.anomaly import open_detector
+from corporeal.quality.assessment import UNSEEN, ProtocolRule
 from corporeal.quality.check import SEVERITIES, Finding, explain, find_check
 from corporeal.quality.check import page as check_page
 from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report, inspect
@@ -37,6 +39,7 @@ from corporeal.quality.reports import html as html_report
 from corporeal.quality.reports import junit as junit_report
 from corporeal.quality.reports import sarif as sarif_report
 from corporeal.quality.verdict_folders import sort_into
+from corporeal.words import counted
 
 _MOST_FINDINGS = 4
 _MOST_EPISODES = 60
@@ -84,6 +87,7 @@ def check(
         protocol=rules,
         detector=None if usual is None else open_detector(usual),
         pictures=pictures,
+        quick=True,
         only=tuple(find_check(name)[0] for name in only or ()) or None,
         exhibits=html is not None,
     )
@@ -151,7 +155,7 @@ def show(report: Report) -> None:
     for episode in ranked[:_MOST_EPISODES]:
         table.add_row(f"{episode.index} {episode.source.name}",
                       Text(episode.verdict, style=COLOURS[episode.verdict]),
-                      _words(episode))  # fmt: skip
+                      _words(episode, report.adherence(episode)))  # fmt: skip
     page.print(table)
     if len(ranked) > _MOST_EPISODES:
         page.print(f"and {len(ranked) - _MOST_EPISODES} more; all of them: --json or --html FILE")
@@ -162,12 +166,25 @@ def show(report: Report) -> None:
     _next(report)
 
 
-def _words(episode: EpisodeReport) -> Text:
-    findings = sorted(episode.assessment.findings, key=lambda each: SEVERITIES.index(each.severity))
+def _words(episode: EpisodeReport, rules: Sequence[ProtocolRule]) -> Text:
+    findings = sorted(episode.findings, key=lambda each: SEVERITIES.index(str(each.severity)))
     lines = [_line(each) for each in findings[:_MOST_FINDINGS]]
     if len(findings) > _MOST_FINDINGS:
         lines.append(Text(f"and {len(findings) - _MOST_FINDINGS} more", style="dim"))
+    if rules:
+        lines.append(_adherence(rules))
     return Text("\n").join(lines)
+
+
+def _adherence(rules: Sequence[ProtocolRule]) -> Text:
+    """The rules of the protocol: those that were kept counted, the others named."""
+    kept = sum(rule.kept is True for rule in rules)
+    broken = [rule.name for rule in rules if rule.kept is False]
+    blind = [rule.name for rule in rules if rule.kept is None]
+    parts = [f"{counted(kept, 'rule')} of the protocol kept"]
+    parts += [f"broken: {', '.join(broken)}"] if broken else []
+    parts += [f"not judged: {', '.join(blind)}"] if blind else []
+    return Text("; ".join(parts), style="dim")
 
 
 def _line(finding: Finding) -> Text:
@@ -186,6 +203,9 @@ def _total(report: Report) -> str:
              f"{report.count('failed')} failed"]  # fmt: skip
     skipped = {name for each in report.episodes for name in each.assessment.not_assessed}
     tail = f"; {len(skipped)} checks not assessed somewhere (see --json)" if skipped else ""
+    blind = any(reason == UNSEEN for each in report.episodes
+                for reason in each.assessment.not_assessed.values())  # fmt: skip
+    tail += "; pictures were left out, so that nothing is said of the cameras" if blind else ""
     return f"{', '.join(parts)} of {len(report.episodes)} under {report.policy.reference}{tail}"
 
 

@@ -8,15 +8,20 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from corporeal.catalog.ingestion import Ingested
+from corporeal.catalog.episodes import count_unreferenced
+from corporeal.catalog.ingestion import Ingested, Rejudgement, RejudgeOptions
 from corporeal.catalog.ingestion import ingest as take_in
+from corporeal.catalog.ingestion import rejudge as judge_anew
+from corporeal.catalog.query import OneOf
 from corporeal.catalog.workspace import Workspace
 from corporeal.cli.command import Command, argument, option
+from corporeal.cli.commands.rejudge import show as show_anew
 from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_json, show_progress
 from corporeal.cli.tracking import Track, track_batch
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.quality.policy import open_policy
+from corporeal.words import counted
 
 _MOST = 60
 
@@ -28,6 +33,9 @@ def ingest(
     policy: Annotated[Path | None, option("A policy document of your own.")] = None,
     pictures: Annotated[bool, option("Look at pictures as well.")] = True,
     check: Annotated[bool, option("Judge and score them now.")] = True,
+    rejudge: Annotated[
+        bool, option("Judge known ones anew, if by another policy or program.", "--rejudge")
+    ] = False,
     track: Track = None,
     on: On = "processes",
     jobs: Jobs = CORES,
@@ -45,7 +53,7 @@ def ingest(
                 workspace,
                 paths,
                 who=actor.name,
-                policy=open_policy(policy),
+                policy=None if policy is None else open_policy(policy),
                 pictures=pictures,
                 batch=batch,
                 on=on,
@@ -55,17 +63,48 @@ def ingest(
                 on_episode=bar.advance,
             )
         track_batch(workspace, batch, track)
-        _report(done, workspace, as_json=as_json)
+        known = [each.id for each in done.having("known") if each.id is not None]
+        anew = None
+        if rejudge and known:
+            options = RejudgeOptions(policy=None if policy is None else open_policy(policy),
+                                     pictures=pictures, on=on, jobs=jobs)  # fmt: skip
+            anew = judge_anew(workspace, OneOf("id", tuple(known)), options, who=actor.name)
+        _report(done, anew, workspace, as_json=as_json)
     refused = done.having("refused", "damaged")
     raise typer.Exit(1 if refused else 0)
 
 
-def _report(done: Ingested, workspace: Workspace, *, as_json: bool) -> None:
+def _report(
+    done: Ingested, anew: Rejudgement | None, workspace: Workspace, *, as_json: bool
+) -> None:
     if as_json:
-        print_json({"episodes": done.outcomes})
+        told = {} if anew is None else {"rejudged": anew.episodes}
+        of_set = [finding.to_json() for finding in done.set_findings]
+        print_json({"episodes": done.outcomes, "set": of_set, **told})
         return
     show(done)
+    if anew is not None:
+        show_anew(anew)
+    else:
+        _hint(done, workspace)
     console().print(f"next: corporeal ls 'state = accepted' --workspace {workspace.root}")
+
+
+def _hint(done: Ingested, workspace: Workspace) -> None:
+    """What a second judgement would add."""
+    where = f"--workspace {workspace.root}"
+    if outdated := sum(each.is_outdated for each in done.outcomes):
+        console().print(
+            f"{counted(outdated, 'known episode')} stay as judged under another policy; judge "
+            f"them anew with: corporeal rejudge {where}, with the same --policy"
+        )
+    with workspace.database.read() as connection:
+        tasks = count_unreferenced(connection)
+    for task, _, count in tasks:
+        console().print(
+            f"{count} good episodes of {task or 'no task'}, and none is scored against the others "
+            f"yet; take them as the reference with: corporeal rejudge {where}"
+        )
 
 
 def show(done: Ingested) -> None:
@@ -81,6 +120,9 @@ def show(done: Ingested) -> None:
     page.print(table)
     if len(ranked) > _MOST:
         page.print(f"and {len(ranked) - _MOST} more; all of them: --json")
+    for finding in done.set_findings:
+        colour = COLOURS.get(str(finding.severity), "")
+        page.print(Text.assemble("set: ", (finding.check, colour), " ", finding.message))
     new = len(done.having("added", "judged"))
     page.print(
         f"{new} new, {len(done.having('known'))} known, "

@@ -25,13 +25,14 @@ from corporeal.errors import CorporealError
 from corporeal.release import (
     POLICIES,
     LabelPolicy,
+    NothingChangedError,
     ReleaseOptions,
     create_release,
     diff_releases,
     verify_release,
 )
 from corporeal.release.card import write_card
-from corporeal.release.reading import Release, list_releases
+from corporeal.release.reading import Release, find_release, list_releases
 
 app = group("Make releases, compare, verify and describe them.")
 Reference = Annotated[str, argument("NAME@VERSION, or NAME for its newest version.")]
@@ -75,32 +76,35 @@ def create(
 
     Example: [bold]corporeal release create walks --where 'task = walk and score > 0.7'[/bold]
     """
+    options = ReleaseOptions(
+        version=version,
+        where=where,
+        splits=shares_of(split),
+        stratify=tuple(each for each in stratify.split(",") if each),
+        group_by=group_by,
+        seed=seed,
+        licence=licence,
+        notes=notes,
+        negatives=negatives,
+        retain_until=_until(retain_days),
+        labels=policy_of(labels),
+    )
     with enter_workspace(root, "release") as (workspace, actor):
+        folder, unchanged = workspace.root, None
         with stderr().status("releasing"):
-            made = create_release(
-                workspace,
-                name,
-                ReleaseOptions(
-                    version=version,
-                    where=where,
-                    splits=shares_of(split),
-                    stratify=tuple(each for each in stratify.split(",") if each),
-                    group_by=group_by,
-                    seed=seed,
-                    licence=licence,
-                    notes=notes,
-                    negatives=negatives,
-                    retain_until=_until(retain_days),
-                    labels=policy_of(labels),
-                ),
-                who=actor.name,
-            )
-        folder = workspace.root
-        track_release(workspace, made, track)
+            try:
+                made = create_release(workspace, name, options, who=actor.name)
+            except NothingChangedError as error:
+                made, unchanged = find_release(workspace, name), str(error)
+        if unchanged is None:
+            track_release(workspace, made, track)
     if as_json:
-        print_json(_plain(made))
+        print_json(_plain(made) | {"is_new": unchanged is None})
         return
-    show(made)
+    if unchanged is None:
+        show(made)
+    else:
+        console().print(unchanged)
     console().print(f"next: corporeal export {made.reference} --workspace {folder} --out dataset")
 
 

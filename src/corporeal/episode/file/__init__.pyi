@@ -14,6 +14,7 @@ from .journal import open_journal as open_journal
 from .layout import MAX_FRAME_BYTES as MAX_FRAME_BYTES
 from .layout import SIGNATURE as SIGNATURE
 from .listing import VERDICTS as VERDICTS
+from .listing import count_sorted_copies as count_sorted_copies
 from .listing import list_episode_files as list_episode_files
 from .packing import Packer as Packer
 from .recovery import DAMAGED as DAMAGED

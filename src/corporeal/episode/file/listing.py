@@ -26,6 +26,11 @@ def list_episode_files(folder: Path) -> list[Path]:
     return sorted(files.values())
 
 
+def count_sorted_copies(folder: Path) -> int:
+    """How many files below are left out of `list_episode_files`, since they are sorted copies."""
+    return sum(copy.is_file() for copy in set(_sorted_copies(folder)))
+
+
 def _sorted_copies(folder: Path) -> Iterator[Path]:
     top = folder.resolve()
     for index in folder.rglob(VERDICTS):

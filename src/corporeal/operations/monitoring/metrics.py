@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, record
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import find_documents
 from corporeal.catalog.query import (
     PRESENT,
     And,
@@ -23,12 +24,15 @@ from corporeal.catalog.query import (
     Condition,
     InRelease,
     count_findings,
+    documents_behind,
     mean_score_parts,
     most_of,
     read_fields,
     sum_episodes,
 )
 from corporeal.catalog.tables import METRIC
+from corporeal.errors import CorporealError
+from corporeal.protocol import Protocol
 from corporeal.protocol.coverage import Factor, coverage
 from corporeal.quality.check import SEVERITIES, present_name
 from corporeal.release.reading import release_made_at
@@ -47,17 +51,18 @@ def measure_batch(
     batch: str,
     *,
     by: Literal["batch", "session"] = "batch",
-    factors: Sequence[Factor] = (),
+    factors: Sequence[Factor] | None = None,
 ) -> dict[str, float]:
     """The figures of a batch (or of a session); what cannot be known of it is left out.
 
-    With the `factors` of a protocol also how far its labels are from the plan.
+    With the `factors` of a protocol also how far its labels are from the plan; where none are
+    given, those of the protocols that its episodes follow.
     """
     return _metrics(connection, members(by, batch), f"{by} {batch!r}", factors)
 
 
 def measure_release(
-    connection: Connection, name: str, version: str, *, factors: Sequence[Factor] = ()
+    connection: Connection, name: str, version: str, *, factors: Sequence[Factor] | None = None
 ) -> dict[str, float]:
     """The figures of a release, the same as those of a batch."""
     return _metrics(
@@ -66,7 +71,7 @@ def measure_release(
 
 
 def _metrics(
-    connection: Connection, inside: Condition, words: str, factors: Sequence[Factor]
+    connection: Connection, inside: Condition, words: str, factors: Sequence[Factor] | None
 ) -> dict[str, float]:
     rows = [
         dict(zip(_FIELDS, row, strict=True))
@@ -74,6 +79,8 @@ def _metrics(
     ]
     if not rows:
         raise CatalogError(f"{words} has no episodes; expected at least one. Ingest it first.")
+    if factors is None:
+        factors = _planned(connection, inside)
     quality = _quality(rows)
     return {
         "episodes": float(len(rows)),
@@ -83,6 +90,21 @@ def _metrics(
         **_variety(rows, factors),
         **dict(_calibration([row["metadata"].get("calibration") for row in rows])),
     }
+
+
+def _planned(connection: Connection, inside: Condition) -> list[Factor]:
+    """The factors of the protocols that the episodes follow, each name once."""
+    hashes = {document for _, kind, document in documents_behind(connection, inside)
+              if kind == Protocol.kind}  # fmt: skip
+    factors: dict[str, Factor] = {}
+    for document in find_documents(connection, sorted(hashes)).values():
+        try:
+            protocol = Protocol.parse(document.text, suffix=".json")
+        except CorporealError:
+            continue  # Written by another version: its factors cannot be known here.
+        for factor in protocol.factors:
+            factors.setdefault(factor.name, factor)
+    return list(factors.values())
 
 
 def _stated(rows: Iterable[Mapping[str, Any]], name: str) -> list[Any]:

@@ -27,20 +27,25 @@ def find(
     The limits are `max_sigma` standard errors about the earlier median, the spread taken from the
     median absolute deviation (a Shewhart chart, robust), and at least one spread wide.
 
+    Every episode of the task in this batch is named: what changed may be in each of them.
+
     Why: a rig wears and people tire slowly; no single episode shows it.
     Fix: find out what changed: operator, calibration, gripper, network.
     """
     if not batch.earlier:
         raise NotAssessed("no earlier batch to compare with")
     judged = False
-    for task in dict.fromkeys(each.task for each in batch.episodes):
+    known = {id(each) for each in batch.earlier}
+    present = tuple(each for each in batch.episodes if id(each) not in known)
+    for task in dict.fromkeys(each.task for each in present):
+        own = tuple(each.index for each in present if each.task == task)
         for measure, words in CHARTED.items():
             before = _values(batch.earlier, task, measure)
-            now = _values(batch.episodes, task, measure)
+            now = _values(present, task, measure)
             if len(before) < min_earlier or len(now) < min_episodes:
                 continue
             judged = True
-            yield from _judge(task, words, before, now, max_sigma)
+            yield from _judge(task, own, words, before, now, max_sigma)
     if not judged:
         raise NotAssessed(
             f"no task has {min_earlier} earlier episodes and {min_episodes} of this batch"
@@ -57,7 +62,14 @@ def _values(episodes: tuple[Synopsis, ...], task: str | None, measure: str) -> A
     )
 
 
-def _judge(task: str | None, words: str, before: Array, now: Array, max_sigma: float) -> Findings:
+def _judge(
+    task: str | None,
+    episodes: tuple[int, ...],
+    words: str,
+    before: Array,
+    now: Array,
+    max_sigma: float,
+) -> Findings:
     middle = float(np.median(before))
     spread = 1.4826 * float(np.median(np.abs(before - middle)))
     spread = max(spread, _LEAST_SPREAD * abs(middle), 1e-9)
@@ -68,6 +80,7 @@ def _judge(task: str | None, words: str, before: Array, now: Array, max_sigma: f
         yield Finding(
             f"{words} of {task or 'all tasks'} went from {middle:.3g} to {now.mean():.3g} "
             f"({abs(moved) / error:.1f} standard errors)",
+            episodes=episodes,
             value=float(now.mean()),
             limit=middle + float(np.copysign(limit, moved)),
             evidence={"earlier": before[-MAX_EVIDENCE:], "now": now[-MAX_EVIDENCE:]},

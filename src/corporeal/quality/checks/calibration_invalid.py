@@ -1,11 +1,14 @@
 """The calibration was valid when the episode started and still when it ended."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
+
+_ERRORS = ("position_error_m", "rotation_error_rad")
 
 
 def find(
@@ -14,17 +17,14 @@ def find(
     """Yield a verification that was off by more than 3 mm or 1 degree, or a change in between.
 
     The metadata's `calibration` has `start` and `end`, each with `position_error_m`,
-    `rotation_error_rad`, `passed` or `id`, as far as they are known.
+    `rotation_error_rad`, `passed` or `id`, as far as they are known; it may be JSON in a text.
+    Where it says nothing of the start, the errors of the calibration document that the episode
+    carries hold for it.
 
     Why: a camera that moved makes every picture disagree with the joints beneath it.
     Fix: calibrate again; hold back every episode since the last good verification.
     """
-    said = subject.recording.facts.other.get("calibration")
-    ends = {
-        name: said[name]
-        for name in ("start", "end")
-        if isinstance(said, Mapping) and isinstance(said.get(name), Mapping)
-    }
+    ends = _verifications(subject)
     if not ends:
         raise NotAssessed("the metadata holds no verification of the calibration")
     for name, end in ends.items():
@@ -36,15 +36,35 @@ def find(
         yield Finding("the calibration was not verified at the end", severity="note")
 
 
+def _verifications(subject: Subject) -> dict[str, Mapping[str, Any]]:
+    """What was measured at the start and at the end, as far as anybody says."""
+    said = _mapping(subject.recording.facts.other.get("calibration"))
+    ends = {name: said[name] for name in ("start", "end") if isinstance(said.get(name), Mapping)}
+    document = _mapping(subject.recording.documents.get("calibration"))
+    errors = {name: document[name] for name in _ERRORS if name in document}
+    if "start" not in ends and errors:
+        reference = f"{document.get('name')}@{document.get('version')}"
+        ends["start"] = {"id": reference, **errors}
+    return ends
+
+
+def _mapping(said: object) -> Mapping[str, Any]:
+    """The mapping itself, or the one that a text holds as JSON; else an empty one."""
+    if isinstance(said, str) and said.lstrip().startswith("{"):
+        try:
+            said = json.loads(said)
+        except ValueError:
+            return {}
+    return said if isinstance(said, Mapping) else {}
+
+
 def _judge(
     name: str, end: Mapping[str, Any], max_position_m: float, max_rotation_rad: float
 ) -> Findings:
     if end.get("passed") is False:
         yield Finding(f"the calibration did not pass its verification at the {name}")
-    for field, limit, what in (
-        ("position_error_m", max_position_m, "m"),
-        ("rotation_error_rad", max_rotation_rad, "rad"),
-    ):
+    limits = zip(_ERRORS, (max_position_m, max_rotation_rad), ("m", "rad"), strict=True)
+    for field, limit, what in limits:
         error = end.get(field)
         if isinstance(error, int | float) and error > limit:
             message = f"the calibration is off by {error:.4g} {what} at the {name}"

@@ -40,4 +40,4 @@ def find(batch: Batch, *, max_error: float = 0.1, min_episodes: int = 20) -> Fin
             )
 
 
-CHECK = Check(find, topic="sets", severity="note", scope="batch", formerly=("label_balance",))
+CHECK = Check(find, topic="sets", severity="quarantine", scope="batch", formerly=("label_balance",))

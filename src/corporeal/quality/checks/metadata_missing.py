@@ -1,5 +1,7 @@
 """The metadata has no hole: operator, station, task, calibration and the rest are named."""
 
+from dataclasses import replace
+
 from corporeal.episode.facts import SYNTHETIC
 from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject
@@ -11,12 +13,15 @@ _PERSONAL = {"operator", "station"}
 def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Findings:
     """Yield the fields that are missing or empty: those of the schema, and those `needed` here.
 
+    A reader that misses what its format usually has leaves a note.
+
     Why: what is not known of an episode when it is made cannot be asked of it later, such as
     which operator or which calibration a fault belongs to.
     Fix: give the fields to the recorder, or add them when the episode is taken in.
     """
     recording = subject.recording
-    yield from reported(recording.defects, __name__)
+    for finding in reported(recording.defects, __name__):
+        yield replace(finding, severity="note")
     made_by_machine = recording.facts.mode == SYNTHETIC
     holes = [
         name for name in recording.missing_metadata if not (made_by_machine and name in _PERSONAL)
@@ -32,4 +37,4 @@ def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Findings:
         )
 
 
-CHECK = Check(find, topic="records", severity="note", formerly=("metadata_complete",))
+CHECK = Check(find, topic="records", severity="quarantine", formerly=("metadata_complete",))

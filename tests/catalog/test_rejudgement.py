@@ -1,0 +1,180 @@
+"""A new check, policy or reference reaches what is in the catalogue, and nothing is lost by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.catalog.demonstration_files import write_demonstration, write_demonstrations
+
+from corporeal.catalog.audit import events_of, verify
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes import (
+    EpisodeRow,
+    assessments_of,
+    findings_of,
+    move_episodes,
+    scores_of,
+)
+from corporeal.catalog.ingestion import Rejudgement, RejudgeOptions, ingest, rejudge
+from corporeal.catalog.ingestion import rejudgement as rejudgement_module
+from corporeal.catalog.query import every_episode
+from corporeal.catalog.workspace import Workspace, make_workspace
+from corporeal.quality.policy import Policy
+
+STRICT = """
+document: policy
+name: strict
+version: 1.0.0
+needs:
+  - {has: [joints], checks: [torque_mismatch]}
+"""
+take = partial(ingest, who="anna", on="serial")
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_demonstrations(tmp_path_factory.mktemp("rejudge") / "eps", range(9))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    with make_workspace(tmp_path / "workspace") as made:
+        yield made
+
+
+def _again(workspace: Workspace, **options: Any) -> Rejudgement:
+    return rejudge(workspace, None, RejudgeOptions(on="serial", **options), who="lena")
+
+
+def _rows(workspace: Workspace) -> list[EpisodeRow]:
+    with workspace.database.read() as connection:
+        return list(every_episode(connection))
+
+
+def test_a_stricter_policy_reaches_what_is_there_and_the_verdict_before_is_kept(
+    workspace: Workspace, recordings: Path
+) -> None:
+    take(workspace, [recordings / "d00.h5", recordings / "d01.h5"])
+    assert {row.state for row in _rows(workspace)} == {"accepted"}
+    tried = _again(workspace, policy=Policy.parse(STRICT), dry_run=True)
+    assert len(tried.having("changed")) == 2
+    assert {row.state for row in _rows(workspace)} == {"accepted"}
+    done = _again(workspace, policy=Policy.parse(STRICT))
+    assert len(done.having("changed")) == 2
+    rows = _rows(workspace)
+    assert {(row.state, row.verdict, row.policy) for row in rows} == {
+        ("quarantined", "quarantined", "strict@1.0.0")
+    }
+    with workspace.database.read() as connection:
+        history = assessments_of(connection, rows[0].id)
+        told = [each["what"] for each in events_of(connection, f"episode:{rows[0].id}")]
+        assert list(verify(connection)) == []
+    assert [(each.verdict, each.policy) for each in history] == [
+        ("accepted", "default@1.0.0"),
+        ("quarantined", "strict@1.0.0"),
+    ]
+    assert "could not be judged: torque_mismatch" in str(history[1].reason)
+    assert told[-2:] == ["rejudge", "state"]
+
+
+def test_what_is_up_to_date_is_passed_over_and_an_interrupted_run_goes_on(
+    workspace: Workspace, recordings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(workspace, [recordings / f"d0{number}.h5" for number in range(3)])
+    assert _again(workspace).current == 3
+    monkeypatch.setattr(rejudgement_module, "GROUP", 1)
+    groups = []
+
+    def stop_at_the_second(*given: Any, **named: Any) -> Any:
+        groups.append(1)
+        if len(groups) == 2:
+            raise KeyboardInterrupt
+        return record(*given, **named)
+
+    record = rejudgement_module._record
+    monkeypatch.setattr(rejudgement_module, "_record", stop_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        _again(workspace, policy=Policy.parse(STRICT))
+    done = _again(workspace, policy=Policy.parse(STRICT))
+    assert (len(done.having("changed")), done.current) == (2, 1)
+    assert _again(workspace).current == 3, "each stays under the policy it was judged by"
+
+
+def test_what_a_person_decided_stays_and_a_release_keeps_its_episodes(
+    workspace: Workspace, recordings: Path
+) -> None:
+    take(workspace, [recordings / f"d0{number}.h5" for number in range(3)])
+    first, second, third = (row.id for row in _rows(workspace))
+    with workspace.database.write() as connection:
+        move_episodes(connection, [first], "failed", who="lena", why="the cup broke")
+        move_episodes(connection, [second], "released", who="lena", why="release")
+    done = _again(workspace, policy=Policy.parse(STRICT))
+    assert {each.id for each in done.having("kept")} == {first, second}
+    states = {row.id: (row.state, row.verdict) for row in _rows(workspace)}
+    assert states == {
+        first: ("failed", "quarantined"),
+        second: ("released", "quarantined"),
+        third: ("quarantined", "quarantined"),
+    }
+
+
+def test_an_episode_whose_object_is_gone_is_named_and_stays_as_it_was(
+    workspace: Workspace, recordings: Path
+) -> None:
+    take(workspace, [recordings / "d00.h5"])
+    (row,) = _rows(workspace)
+    workspace.store.erase(row.hash)
+    (lost,) = _again(workspace, policy=Policy.parse(STRICT)).having("lost")
+    assert lost.id == row.id
+    assert _rows(workspace) == [row]
+
+
+def test_a_version_with_other_content_is_refused(workspace: Workspace, recordings: Path) -> None:
+    take(workspace, [recordings / "d00.h5"], policy=Policy.parse(STRICT))
+    other = Policy.parse(STRICT.replace("torque_mismatch", "robot_fell"))
+    with pytest.raises(CatalogError, match="raise the version"):
+        _again(workspace, policy=other)
+
+
+@pytest.mark.slow
+def test_a_score_depends_on_the_episode_and_the_reference_alone(
+    recordings: Path, tmp_path: Path
+) -> None:
+    files = sorted(recordings.iterdir())
+    orders = {"one": [files], "two": [files[6:], files[:2], files[2:6]]}
+    scores: dict[str, dict[str, float | None]] = {}
+    for name, calls in orders.items():
+        with make_workspace(tmp_path / name) as workspace:
+            for call in calls:
+                take(workspace, call)
+            alone = {row.id: row.score for row in _rows(workspace)}
+            done = _again(workspace)
+            assert done.references == ("pick_place/g1@1",)
+            assert len(done.episodes) == len(files)
+            scores[name] = {row.id: row.score for row in _rows(workspace)}
+            assert scores[name] != alone
+            with workspace.database.read() as connection:
+                parts = {part.part for part in scores_of(connection, min(alone))}
+            assert {"completion_time", "action_consistency"} <= parts
+            assert _again(workspace).current == len(files)
+    assert scores["one"] == scores["two"]
+
+
+def test_a_copy_of_an_episode_of_an_earlier_ingest_is_found(
+    workspace: Workspace, recordings: Path, tmp_path: Path
+) -> None:
+    take(workspace, [recordings / "d00.h5"])
+    copied = write_demonstration(tmp_path / "copied.h5", 0, number=7)
+    (outcome,) = take(workspace, [copied]).outcomes
+    assert outcome.state == "quarantined"
+    assert outcome.reason is not None
+    assert "exact cop" in outcome.reason
+    assert "of the catalogue" in outcome.reason
+    with workspace.database.read() as connection:
+        (found,) = [each for each in findings_of(connection, str(outcome.id))
+                    if each.check == "episode_duplicated"]  # fmt: skip
+    assert "copied.h5" in found.message
