@@ -30,8 +30,9 @@ LIMBS: Mapping[str, tuple[str, str]] = {
 SUPPORTS: tuple[str, ...] = (
     "pelvis", "chest", *(f"{side}_{part}" for side in SIDES for part in ("knee", "elbow", "hand"))
 )  # fmt: skip
-# Points of one part within this of its lowest touch the ground together with it, m.
-LEVEL_M = 0.015
+# Points of one part within this of its lowest touch the ground together with it, m; nothing does
+# that is farther above it than the second.
+LEVEL_M, CLEAR_M = 0.015, 0.03
 # A goal counts as known from above this confidence on.
 KNOWN = 0.5
 
@@ -86,7 +87,8 @@ class Supports:
     def touching(self, located: Array) -> NDArray[np.bool_]:
         """Which of the points touch (T, n, 4): the lowest of what rests, and those beside it."""
         height = located[..., 2]
-        low: NDArray[np.bool_] = height < height.min(axis=2, keepdims=True) + LEVEL_M
+        lowest = height.min(axis=2, keepdims=True)
+        low: NDArray[np.bool_] = (height < lowest + LEVEL_M) & (lowest < CLEAR_M)
         return low & self.touches[:, :, None]
 
 

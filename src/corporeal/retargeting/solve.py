@@ -27,7 +27,7 @@ from corporeal.retargeting.goal.footholds import (
 )
 from corporeal.retargeting.goal.goals import UP, body_of, confidence_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
-from corporeal.retargeting.goal.supports import supports_of
+from corporeal.retargeting.goal.supports import standing_feet, supports_of
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.settings import InfeasiblePolicy, RetargetSettings
@@ -98,11 +98,13 @@ def _follow_person(
             "taken to be level, and only the lowest is stood on"
         )
     person = on_the_floor(motion, ground)
-    goals, lift = level_floor(goals_of(person, mapped), mapped.soles, person.rate_hz)
+    supports = supports_of(person, mapped, body_of(person))
+    goals = goals_of(person, mapped)
+    goals = replace(goals, contacts=standing_feet(person, goals.contacts, supports))
+    goals, lift = level_floor(goals, mapped.soles, person.rate_hz)
     raised = person.positions + (lift / goals.scales["leg"])[:, None, None] * UP
     person = replace(person, positions=raised)
     footholds = footholds_of(goals, mapped.soles, person.rate_hz)
-    supports = supports_of(person, mapped, body_of(person))
     goals = replace(goals, contacts=footholds.stands, supports=supports)
     tasks = ClipTasks(Chain(mapped), person, goals, footholds)
     work = _Work(tasks, settings, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from corporeal.embodiment.collision import shapes_of
 from corporeal.geometry import Array, normalise
@@ -20,6 +21,10 @@ LEG_M = 0.86
 # Hands and elbows carry whoever is down already, or bent over with the hips so low: a share of the
 # leg, and the cosine of the trunk's tilt. Else they may reach for something on the floor.
 LOW_SHARE, BENT = 0.75, 0.57
+# A part leans on the ground this long before and after it rests there, s, as long as it is low.
+BESIDE_S = 0.4
+# A shank lies whose knee is less above the ankle than this share of its length.
+LYING = 0.35
 # Points of a link that touch the ground where a joint is are no farther from it, m.
 NEAR_JOINT_M = 0.12
 # A joint whose link has no shape is so far inside the robot, m.
@@ -40,6 +45,21 @@ def supports_of(person: HumanMotion, robot: RobotMap, body: Body) -> Supports | 
     return Supports(np.array(links, np.int64), np.array(points), np.array(radii), touches)
 
 
+def standing_feet(person: HumanMotion, touches: Flags, supports: Supports | None) -> Flags:
+    """Contacts (T, 2, 2) of heels and toes without those of feet whose shank lies on the ground.
+
+    Such a foot touches with its instep or its heel's back: no sole stands there.
+    """
+    if supports is None:
+        return touches
+    stands = touches.copy()
+    for foot, side in enumerate(SIDES):
+        shank = normalise(person.point(f"{side}_knee") - person.point(f"{side}_ankle"))
+        knee = supports.touches[:, SUPPORTS.index(f"{side}_knee")]
+        stands[knee & (shank[:, 2] < LYING), foot] = False
+    return stands
+
+
 def _touching(person: HumanMotion, body: Body) -> Flags:
     """Which of SUPPORTS rest on the ground (T, 8)."""
     hips, shoulders = middle(person, "hip"), middle(person, "shoulder")
@@ -48,11 +68,13 @@ def _touching(person: HumanMotion, body: Body) -> Flags:
         places[f"{side}_knee"] = person.point(f"{side}_knee")
         places[f"{side}_elbow"] = person.point(f"{side}_elbow")
         places[f"{side}_hand"] = knuckles(person, side)
-    size = body.leg / LEG_M
+    size, beside = body.leg / LEG_M, round(BESIDE_S * person.rate_hz)
     touches = {}
     for name, at in places.items():
         low = at[:, 2] < size * HEIGHTS_M[name.split("_")[-1]]
-        touches[name] = points_stand(at, low, person.rate_hz) if low.any() else low
+        rests = points_stand(at, low, person.rate_hz) if low.any() else low
+        # Who comes down or gets up leans on what is low and not yet, or no longer, still.
+        touches[name] = low & binary_dilation(rests, iterations=max(1, beside))
     down = np.any(
         [touches[name] for name in ("pelvis", "chest", "left_knee", "right_knee")], axis=0
     )
