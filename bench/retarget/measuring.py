@@ -16,6 +16,7 @@ from corporeal.retargeting.goal.soles import soles_of
 from corporeal.retargeting.measure.grounding import Grounding, measure_grounding
 from corporeal.retargeting.measure.metrics import Metrics, measure
 from corporeal.retargeting.motion import HumanMotion
+from corporeal.retargeting.result import Supports
 
 FAR_M = 0.05
 Flags = NDArray[np.bool_]
@@ -81,9 +82,12 @@ def figures_of(
     human: HumanMotion | None = None,
     *,
     uncut: Flags | None = None,
+    supports: Supports | None = None,
 ) -> Figures:
     """Figures of a motion whose heels and toes are meant to stand as `contacts` (T, 2, 2) says."""
-    found = measure(motion.robot, motion.rate_hz, motion.q, motion.base, contacts=contacts)
+    found = measure(
+        motion.robot, motion.rate_hz, motion.q, motion.base, contacts=contacts, supports=supports
+    )
     errors = motion.errors()
     known = errors.shape[1] == 4
     angles = [] if human is None else list(limbs_off(human, motion).values())

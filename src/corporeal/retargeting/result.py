@@ -26,6 +26,13 @@ LIMBS: Mapping[str, tuple[str, str]] = {
     )
     for side in SIDES
 }
+# Parts of a body that rest on the ground besides the feet.
+SUPPORTS: tuple[str, ...] = (
+    "pelvis", "chest", *(f"{side}_{part}" for side in SIDES for part in ("knee", "elbow", "hand"))
+)  # fmt: skip
+# Points of one part within this of its lowest touch the ground together with it, m; nothing does
+# that is farther above it than the second.
+LEVEL_M, CLEAR_M = 0.015, 0.03
 # A goal counts as known from above this confidence on.
 KNOWN = 0.5
 
@@ -53,6 +60,39 @@ class Limb:
 
 
 @dataclass(frozen=True, eq=False)
+class Supports:
+    """What of a robot rests on the ground besides its feet, in the order of SUPPORTS, n of them.
+
+    Each is on one of `links` (n,), at `points` (n, 4, 3) in its axes, which are `radii` (n, 4)
+    inside of it. `touches` (T, n) says when it rests there.
+    """
+
+    links: NDArray[np.int64]
+    points: Array
+    radii: Array
+    touches: NDArray[np.bool_]
+
+    def part(self, frames: slice | NDArray[np.int64]) -> Supports:
+        """Some of the frames."""
+        return replace(self, touches=self.touches[frames])
+
+    def located(self, poses: Array) -> Array:
+        """The lowest points (T, n, 4, 3) around the points, from poses of links (L, 3, 4, T)."""
+        own = poses[self.links]
+        turned = np.einsum("fikt,fpk->tfpi", own[:, :, :3], self.points, optimize=True)
+        at: Array = turned + own[:, :, 3].transpose(2, 0, 1)[:, :, None]
+        at[..., 2] -= self.radii
+        return at
+
+    def touching(self, located: Array) -> NDArray[np.bool_]:
+        """Which of the points touch (T, n, 4): the lowest of what rests, and those beside it."""
+        height = located[..., 2]
+        lowest = height.min(axis=2, keepdims=True)
+        low: NDArray[np.bool_] = (height < lowest + LEVEL_M) & (lowest < CLEAR_M)
+        return low & self.touches[:, :, None]
+
+
+@dataclass(frozen=True, eq=False)
 class Goals:
     """The person's motion brought to the robot's size: what the robot is to follow.
 
@@ -60,7 +100,8 @@ class Goals:
     shoulders where there are any. A hand is the robot's end effector, a foot its sole.
     `contacts` (T, 2, 2) says whether [left, right] x [heel, toe] stand on the ground, z = 0.
     `confidence` (T, 4) is that of the ENDS. `scales` are robot over human lengths.
-    `limbs` are where each of the robot's limbs begins and ends, and where the person's points.
+    `limbs` are where each of the robot's limbs begins and ends, and where the person's points;
+    `supports` what rests on the ground besides the feet, None for who never does.
     """
 
     positions: Mapping[str, Array]
@@ -69,6 +110,7 @@ class Goals:
     confidence: Array
     scales: Mapping[str, float]
     limbs: Mapping[str, Limb] = field(default_factory=dict)
+    supports: Supports | None = None
 
     def part(self, first: int, stop: int) -> Goals:
         """The frames from `first` up to, not including, `stop`."""
@@ -79,6 +121,7 @@ class Goals:
             contacts=self.contacts[first:stop],
             confidence=self.confidence[first:stop],
             limbs={name: limb.part(first, stop) for name, limb in self.limbs.items()},
+            supports=None if self.supports is None else self.supports.part(slice(first, stop)),
         )
 
 

@@ -21,10 +21,10 @@ from corporeal.episode.recording import SOURCE_LEDGER, ArraySignal, Recording
 from corporeal.geometry import Array, continuous_quaternions
 from corporeal.retargeting.measure.limbs import limb_angles
 from corporeal.retargeting.measure.metrics import Metrics
-from corporeal.retargeting.result import ENDS, Retargeted
+from corporeal.retargeting.result import ENDS, Goals, Retargeted
 from corporeal.schema import Schema, open_schema, roles
 from corporeal.signal.grid import even_stamps
-from corporeal.signal.runs import runs
+from corporeal.signal.runs import Flags, runs
 from corporeal.units import SECOND_NS
 
 RIG = "retargeted"
@@ -146,11 +146,22 @@ def metadata_of(
             "settings": dict(settings),
             "scales": {name: float(scale) for name, scale in result.goals.scales.items()},
             "infeasible": [list(span) for span in runs(result.infeasible)],
+            # What nothing else in an episode says: where the ground is, and when nobody is on it.
+            "ground_height_m": 0.0,
+            "airborne": [list(span) for span in runs(airborne(result.goals))],
             "metrics": None if metrics is None else metrics.to_json(),
         },
         **facts,
     }
     return {name: value for name, value in metadata.items() if value not in (None, "", [])}
+
+
+def airborne(goals: Goals) -> Flags:
+    """Frames (T,) in which nothing is meant to touch the ground: no foot, and nothing else."""
+    touches = goals.contacts.any(axis=(1, 2))
+    if goals.supports is not None:
+        touches = touches | goals.supports.touches.any(axis=1)
+    return np.asarray(~touches)
 
 
 def schema_at(rate_hz: float) -> Schema:
@@ -190,6 +201,8 @@ def _arrays(result: Retargeted, stamps: NDArray[np.int64]) -> dict[str, Any]:
         poses = model_of(result.robot, Kinematics).transforms(q, result.base)
         limbs = limb_angles(result.robot, poses, result.goals.limbs)
         arrays["debug/" + roles.RETARGET_LIMB_ERROR] = np.nan_to_num(limbs).astype(np.float32)
+    if result.goals.supports is not None:
+        arrays["debug/" + roles.BODY_CONTACT] = result.goals.supports.touches
     return arrays
 
 

@@ -25,8 +25,9 @@ from corporeal.retargeting.goal.footholds import (
     level_floor,
     remove_floor_drift,
 )
-from corporeal.retargeting.goal.goals import UP, confidence_of, goals_of, on_the_floor
+from corporeal.retargeting.goal.goals import UP, body_of, confidence_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
+from corporeal.retargeting.goal.supports import standing_feet, supports_of
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.settings import InfeasiblePolicy, RetargetSettings
@@ -50,7 +51,7 @@ REST, KEPT = 0.15, 6.0
 SMOOTH_BASE, SMOOTH_JOINT = 0.02, 0.0035
 SETTLED_BASE, SETTLED = 0.03, 0.006
 # The first solve looks at about this many frames a second: the shape of a motion, not its detail.
-COARSE_HZ = 25.0
+COARSE_HZ = 15.0
 # Steps of the three solves at most; they end before once nothing is gained.
 COARSE_STEPS, FINE_STEPS, SETTLE_STEPS = 60, 30, 40
 # Links are first pushed gently and early, so that a hand finds its way around, then firmly.
@@ -97,11 +98,14 @@ def _follow_person(
             "taken to be level, and only the lowest is stood on"
         )
     person = on_the_floor(motion, ground)
-    goals, lift = level_floor(goals_of(person, mapped), mapped.soles, person.rate_hz)
+    supports = supports_of(person, mapped, body_of(person))
+    goals = goals_of(person, mapped)
+    goals = replace(goals, contacts=standing_feet(person, goals.contacts, supports))
+    goals, lift = level_floor(goals, mapped.soles, person.rate_hz)
     raised = person.positions + (lift / goals.scales["leg"])[:, None, None] * UP
     person = replace(person, positions=raised)
     footholds = footholds_of(goals, mapped.soles, person.rate_hz)
-    goals = replace(goals, contacts=footholds.stands)
+    goals = replace(goals, contacts=footholds.stands, supports=supports)
     tasks = ClipTasks(Chain(mapped), person, goals, footholds)
     work = _Work(tasks, settings, report)
     result = work.result(work.start())

@@ -22,6 +22,7 @@ RETARGET_ERROR: Final = "retarget_error"
 RETARGET_CONFIDENCE: Final = "retarget_confidence"
 RETARGET_LIMB_ERROR: Final = "retarget_limb_error"
 FOOT_CONTACT: Final = "foot_contact"
+BODY_CONTACT: Final = "body_contact"
 
 # A source that does not name its columns calls them so.
 STATE: Final = "state"

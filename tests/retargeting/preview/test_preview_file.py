@@ -196,16 +196,21 @@ def test_a_scene_for_rerun_holds_bodies_goals_and_errors(
     assert np.ravel(errors) == pytest.approx(np.full(6, 12.0))
 
 
-def test_the_person_keeps_its_size_beside_a_robot_that_keeps_up() -> None:
+@pytest.mark.parametrize("pace", [1.0, 0.7])
+def test_the_person_keeps_their_size_beside_a_robot_whatever_its_steps(pace: float) -> None:
+    stage = stage_of(_walking(pace), fps=30.0)
+    assert stage.pace == pytest.approx(pace, abs=1e-3)
+    assert _apart(stage) == pytest.approx(_apart(stage)[0], abs=0.1)
+    own, drawn = stage.result.human.positions[0], stage.person_at(stage.times_s[:1])[0]
+    np.testing.assert_allclose(np.ptp(drawn, axis=0), np.ptp(own, axis=0))
+
+
+def test_neither_body_is_nearer_to_the_camera() -> None:
     stage = stage_of(_walking(1.0), fps=30.0)
-    assert stage.scale == 1.0
-    assert _apart(stage) == pytest.approx(_apart(stage)[0], abs=0.1)
-
-
-def test_the_person_is_drawn_smaller_beside_a_robot_that_takes_shorter_steps() -> None:
-    stage = stage_of(_walking(0.7), fps=30.0)
-    assert stage.scale == pytest.approx(0.7, abs=1e-3)
-    assert _apart(stage) == pytest.approx(_apart(stage)[0], abs=0.1)
+    away = camera_for(stage, (360, 640)).away
+    pelvis = stage.person_at(stage.times_s)[:, POINTS.index("pelvis")]
+    depth = (pelvis - stage.robot_at(stage.times_s).positions[:, 0]) @ away
+    assert np.abs(depth).max() < 0.15
 
 
 def _apart(stage: Stage) -> Array:
@@ -274,6 +279,16 @@ def test_a_name_of_many_lines_and_letters_becomes_one_short_line(
     assert clip_title(named) == "a b " + ("walk " * 40)[:43] + "…"
     write_preview(named, tmp_path / "walk.png", size=(180, 240))
     assert (tmp_path / "walk.png").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("Прогулка", "Прогулка"), ("はしる", "hasiru"), ("걷기", "geodgi"), ("跑 2", "[8dd1] 2")],
+)
+def test_letters_that_the_font_lacks_are_written_out(
+    waving: Retargeted, name: str, shown: str
+) -> None:
+    assert clip_title(replace(waving, human=replace(waving.human, name=name))) == shown
 
 
 def test_a_single_frame_is_a_movie_of_one_picture() -> None:

@@ -20,6 +20,7 @@ from corporeal.retargeting.solver.chain import MotionState
 from corporeal.retargeting.solver.clip_solver import (
     DAMPING,
     ClipProblem,
+    SolverRoom,
     build_band,
     normal_equations,
     solve_step,
@@ -58,8 +59,9 @@ def equations(
     problem: ClipProblem, motors: Motors, state: MotionState
 ) -> tuple[Array, Array, Shares]:
     """Band and slope of a step, and the shares that may be too great."""
-    matrix, slope, _ = normal_equations(problem, state)
-    band, pull = build_band(problem, state, matrix, slope, DAMPING)
+    room = SolverRoom.of(len(state), problem.chain.size)
+    matrix, slope, _ = normal_equations(problem, state, room)
+    band, pull = build_band(problem, state, matrix, slope, DAMPING, room.bands[0])
     return band, pull, motors.shares(state, motors.load(state), QUICK.watched)
 
 
@@ -112,7 +114,7 @@ def test_a_bounded_step_is_the_least_of_the_whole() -> None:
         tied = rows[beyond(step) != 0]
         return np.asarray(whole + WEIGHT**2 * tied.T @ tied)
 
-    found = bounded_step(problem, state, band, pull, shares, 30).ravel()
+    found = bounded_step(problem, state, with_room(band), pull, shares, 30).ravel()
     best = minimize(cost, np.zeros(pull.size), jac=slope, hess=bend, method="trust-exact")
     assert cost(found) <= cost(best.x) + 1e-9 * abs(cost(np.zeros(pull.size)))
     np.testing.assert_allclose(found, best.x, atol=1e-5)
@@ -131,7 +133,7 @@ def test_without_an_effort_beyond_its_bound_the_step_is_the_plain_one() -> None:
     plain = solve_step(problem, state, band.copy(), pull.copy())
     assert np.abs(plain).max() > 1e-3
     for some in (shares, motors.shares(state, motors.load(state), 99.0)):
-        step = bounded_step(problem, state, band, pull, some, 30)
+        step = bounded_step(problem, state, with_room(band), pull, some, 30)
         np.testing.assert_allclose(step, plain, rtol=1e-5, atol=1e-9)
 
 
@@ -153,6 +155,11 @@ def test_rows_tied_in_and_out_again_leave_the_band_as_it_was() -> None:
     tie(tied, slope, shares, -now, before)
     np.testing.assert_allclose(tied, band, atol=1e-6)
     np.testing.assert_allclose(slope, pull, atol=1e-6)
+
+
+def with_room(band: Array) -> tuple[Array, Array, Array]:
+    """A band, and two more to work in."""
+    return band, np.empty_like(band), np.empty_like(band)
 
 
 def tie(band: Array, slope: Array, shares: Shares, before: Array, now: Array) -> None:

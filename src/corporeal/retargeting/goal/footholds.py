@@ -98,7 +98,7 @@ def _rise(ankles: Array, rate_hz: float) -> float:
 
 
 def _speeds(points: Array, rate_hz: float) -> Array:
-    """Speeds (T, 2) of two points (T, 2, 3), m/s."""
+    """Speeds (T, n) of points (T, n, 3), m/s."""
     if len(points) < 3:
         return np.zeros(points.shape[:2])
     smooth = gaussian_filter1d(points, SMOOTH_S * rate_hz, axis=0, mode="nearest")
@@ -112,6 +112,11 @@ def _standing_height(heights: Array, speeds: Array) -> float:
         return float(np.nanmin(heights))
     low = np.quantile(slow, 0.05)
     return float(np.median(slow[slow < low + NEAR_M]))
+
+
+def points_stand(at: Array, low: Flags, rate_hz: float) -> Flags:
+    """Where (T,) a point (T, 3) rests on the ground, given where it is low enough for it."""
+    return _stands(_speeds(at[:, None], rate_hz)[:, 0], low, rate_hz)
 
 
 def _stands(speed: Array, low: Flags, rate_hz: float) -> Flags:

@@ -11,6 +11,7 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import lowest_point
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import Soles, corner_heights, sole_points
+from corporeal.retargeting.result import Supports
 from corporeal.signal.runs import runs
 
 # Less than this below the ground is rounding, not a foot in the floor.
@@ -27,7 +28,9 @@ class Grounding:
     the ground, from where the stance began. `hover_*` is the height of standing points above the
     ground, over all their frames. `sole_depth_*` is how deep the deepest corner of a sole is below
     the ground, `body_depth_*` the same of every shape that is no foot: the greatest, and the mean
-    over those frames that are deeper than SUNK_M, which `sunk_frames` counts.
+    over those frames that are deeper than SUNK_M, which `sunk_frames` counts. In
+    `supported_frames` something besides the feet is to rest on the ground, at worst
+    `rest_hover_max_m` above it.
     """
 
     stances: int
@@ -40,10 +43,16 @@ class Grounding:
     body_depth_mean_m: float
     body_depth_max_m: float
     sunk_frames: int
+    supported_frames: int = 0
+    rest_hover_max_m: float = 0.0
 
 
 def measure_grounding(
-    robot: Embodiment, soles: Soles, poses: Array, contacts: NDArray[np.bool_]
+    robot: Embodiment,
+    soles: Soles,
+    poses: Array,
+    contacts: NDArray[np.bool_],
+    supports: Supports | None = None,
 ) -> Grounding:
     """Grounding of links at `poses` (L, 3, 4, T) with `contacts` (T, 2, 2) of heels and toes."""
     standing = sole_points(soles, poses)
@@ -69,7 +78,15 @@ def measure_grounding(
         body_depth_mean_m=_mean(body_depth[body_depth > SUNK_M]),
         body_depth_max_m=float(body_depth.max(initial=0.0)),
         sunk_frames=int(np.count_nonzero(np.maximum(sole_depth, body_depth) > SUNK_M)),
+        supported_frames=0 if supports is None else int(supports.touches.any(axis=1).sum()),
+        rest_hover_max_m=0.0 if supports is None else _rest_hover(supports, poses),
     )
+
+
+def _rest_hover(supports: Supports, poses: Array) -> float:
+    """How high above the ground, at worst, something is that is to rest there."""
+    lowest = supports.located(poses)[..., 2].min(axis=2)
+    return float(np.maximum(lowest[supports.touches], 0.0).max(initial=0.0))
 
 
 def lowest_of_body(robot: Embodiment, soles: Soles, poses: Array) -> Array:

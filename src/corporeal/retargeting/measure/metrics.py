@@ -18,7 +18,7 @@ from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import soles_of
 from corporeal.retargeting.measure.grounding import Grounding, measure_grounding
 from corporeal.retargeting.measure.limbs import LimbSpread, limb_angles, limb_spread
-from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
+from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted, Supports
 from corporeal.retargeting.solver.effort import efforts_of
 from corporeal.signal.runs import runs
 
@@ -232,16 +232,18 @@ def measure(
     *,
     goals: Goals | None = None,
     contacts: NDArray[np.bool_],
+    supports: Supports | None = None,
 ) -> Metrics:
     """Metrics of joints `q` (T, J) and base poses (T, 7); the ground is z = 0.
 
-    `contacts` (T, 2, 2) says which of [left, right] x [heel, toe] are meant to stand.
+    `contacts` (T, 2, 2) says which of [left, right] x [heel, toe] are meant to stand, `supports`
+    what else is meant to rest on the ground.
     """
     kinematics, soles = model_of(robot, Kinematics), model_of(robot, soles_of)
     joints, root, touching = _checked(kinematics, q, base, contacts)
     poses = kinematics.transforms(joints, root)
     errors = None if goals is None else end_errors(robot, poses, goals)
-    efforts = efforts_of(robot, rate_hz, joints, root, touching)
+    efforts = efforts_of(robot, rate_hz, joints, root, touching, supports)
     return Metrics(
         robot=robot.name,
         frames=len(joints),
@@ -250,7 +252,7 @@ def measure(
         foot_error=None if errors is None else _spread(errors[:, 2:]),
         far_frames=None if errors is None else int((errors > FAR_M).any(axis=1).sum()),
         limbs=None if goals is None else limb_spread(limb_angles(robot, poses, goals.limbs)),
-        grounding=measure_grounding(robot, soles, poses, touching),
+        grounding=measure_grounding(robot, soles, poses, touching, supports),
         overlaps=_overlaps(robot, joints),
         position=position_violations(robot, joints),
         speed=speed_violations(robot, rate_hz, joints),
@@ -269,6 +271,7 @@ def measure_result(result: Retargeted) -> Metrics:
         result.base,
         goals=result.goals,
         contacts=result.goals.contacts,
+        supports=result.goals.supports,
     )
 
 

@@ -13,6 +13,7 @@ from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points, soles_of
+from corporeal.retargeting.measure.grounding import Grounding
 from corporeal.retargeting.measure.limbs import LimbSpread
 from corporeal.retargeting.measure.metrics import (
     OVERLAP_M,
@@ -40,6 +41,7 @@ def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
         ("stance drift", f"{_cm(ground.drift_mean_m)} mean, {_cm(ground.drift_max_m)} max of "
          f"{ground.stances} stances"),
         ("hover", f"{_cm(ground.hover_mean_m)} mean, {_cm(ground.hover_max_m)} max"),
+        ("knees, hands, trunk", _rests(ground)),
         ("soles sunk", f"{_cm(ground.sole_depth_max_m)} max"),
         ("body sunk", f"{_cm(ground.body_depth_max_m)} max"),
         ("self-collision", _overlap(metrics)),
@@ -62,6 +64,14 @@ def metric_rows(metrics: Metrics) -> list[tuple[str, str]]:
         text = f"{metrics.far_frames} frames ({share:.1f} %)"
         pairs.insert(4, (f"over {100 * FAR_M:g} cm off", text))
     return pairs
+
+
+def _rests(ground: Grounding) -> str:
+    if not ground.supported_frames:
+        return "never on the ground"
+    return (
+        f"on the ground in {ground.supported_frames} frames, hover {_cm(ground.rest_hover_max_m)}"
+    )
 
 
 def _cm(metres: float) -> str:
@@ -142,12 +152,14 @@ def draw_report(result: Retargeted, metrics: Metrics, path: Path) -> Path:
 
 
 def _title(figure: Figure, result: Retargeted) -> None:
+    from corporeal.retargeting.preview.look import legible
+
     origin = result.human.origin
-    name = result.human.name.replace("_", " ")
+    name = legible(result.human.name.replace("_", " "))
     facts = [
         result.robot.name,
         f"{len(result) / result.rate_hz:.1f} s",
-        f"from {origin.path.name} ({origin.format})",
+        f"from {legible(origin.path.name)} ({origin.format})",
         "converged" if result.converged else "did not converge",
     ]
     figure.text(0.015, 0.955, name, fontsize=21, weight="bold", color=_INK, va="center")
@@ -186,7 +198,10 @@ def _feet(axis: Axes, time_s: Array, result: Retargeted, shown: NDArray[np.int64
 
 def _motors(axis: Axes, time_s: Array, result: Retargeted, shown: NDArray[np.int64]) -> None:
     """The motors that work hardest, in per cent of what they have."""
-    efforts = efforts_of(result.robot, result.rate_hz, result.q, result.base, result.goals.contacts)
+    goals = result.goals
+    efforts = efforts_of(
+        result.robot, result.rate_hz, result.q, result.base, goals.contacts, goals.supports
+    )
     stated = [n for n, joint in enumerate(result.robot.actuated) if joint.effort]
     if efforts is None or not stated:
         axis.set_yticks([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import as_file, files
@@ -48,6 +49,40 @@ def font(pixels: int, *, bold: bool = False) -> ImageFont.FreeTypeFont:
         return ImageFont.truetype(str(path), pixels)
 
 
+# Letters whose Unicode names end in how they sound.
+_SOUNDED = ("HIRAGANA", "KATAKANA", "HANGUL")
+
+
+def legible(text: str) -> str:
+    """The text in letters that the font has: others by their sound, or else by their number.
+
+    An empty box says nothing; two clips whose names are boxes cannot be told apart.
+    """
+    out = list[str]()
+    for letter in text:
+        if not letter.isprintable():
+            out.append(" ")
+        elif ord(letter) in _letters():
+            out.append(letter)
+        else:
+            name = unicodedata.name(letter, "")
+            sound = name.split()[-1].lower() if name.startswith(_SOUNDED) else ""
+            out.append(sound or f"[{ord(letter):x}]")
+    return "".join(out)
+
+
+@cache
+def _letters() -> frozenset[int]:
+    """The numbers of the letters that both weights of the font have."""
+    from matplotlib.ft2font import FT2Font
+
+    known = []
+    for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"):
+        with as_file(files("matplotlib") / "mpl-data" / "fonts" / "ttf" / name) as path:
+            known.append(frozenset(FT2Font(str(path)).get_charmap()))
+    return known[0] & known[1]
+
+
 def robot_title(result: Retargeted) -> str:
     """The robot's name as people write it."""
     return result.robot.name.replace("_", " ").upper()
@@ -55,7 +90,7 @@ def robot_title(result: Retargeted) -> str:
 
 def clip_title(result: Retargeted) -> str:
     """The clip's name in one short line, whatever its file holds."""
-    name = "".join(letter if letter.isprintable() else " " for letter in result.human.name)
+    name = legible(result.human.name)
     return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 
@@ -96,7 +131,8 @@ class Caption:
         draw.text((x, y), clip_title(result), INK, font(self._letters, bold=True))
         y += round(1.7 * self._letters)
         letters = font(self._small)
-        person = "person" if self._stage.scale == 1.0 else f"person at {self._stage.scale:.0%}"
+        pace = self._stage.pace
+        person = "person" if pace == 1.0 else f"person, way at {pace:.0%}"
         for words, colour in ((person, PERSON), (robot_title(result), ROBOT)):
             radius = self._small * 0.38
             middle = y + self._small * 0.62

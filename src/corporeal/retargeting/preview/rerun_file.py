@@ -106,7 +106,7 @@ def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[PreviewMoment], fi
             translation=places[:, number], quaternion=rotations[:, number][:, [1, 2, 3, 0]]
         )
         stream.send_columns(f"{ROBOT}/{link.name}", clocks, columns)
-    _send_person(rr, stream, clocks, stage, batch)
+    _send_person(rr, stream, clocks, batch)
     goals = np.stack([moment.goals for moment in batch])
     far = np.stack([moment.far for moment in batch])
     colours = np.where(far[..., None], look.FAR, look.CONTACT)
@@ -122,9 +122,7 @@ def _send(rr: Any, stream: Any, stage: Stage, batch: Sequence[PreviewMoment], fi
     stream.send_columns(f"{ERRORS}{LIMIT}", clocks, limits)
 
 
-def _send_person(
-    rr: Any, stream: Any, clocks: Any, stage: Stage, batch: Sequence[PreviewMoment]
-) -> None:
+def _send_person(rr: Any, stream: Any, clocks: Any, batch: Sequence[PreviewMoment]) -> None:
     points = complete_points(np.stack([moment.points for moment in batch]))
     ends = [[POINTS.index(bone.first), POINTS.index(bone.second)] for bone in bones()]
     known = np.isfinite(points[:, ends]).all(axis=(2, 3))
@@ -132,11 +130,11 @@ def _send_person(
     columns = rr.LineStrips3D.columns(
         strips=list(strips),
         colors=np.tile(look.PERSON, (len(strips), 1)),
-        radii=np.full(len(strips), 0.022 * stage.scale),
+        radii=np.full(len(strips), 0.022),
     ).partition(known.sum(axis=1).tolist())
     stream.send_columns(f"{PERSON}/bones", clocks, columns)
     colours = np.broadcast_to(look.PERSON, points.shape)
-    _send_points(rr, stream, clocks, f"{PERSON}/joints", points, colours, 0.034 * stage.scale)
+    _send_points(rr, stream, clocks, f"{PERSON}/joints", points, colours, 0.034)
 
 
 def _send_contacts(rr: Any, stream: Any, clocks: Any, batch: Sequence[PreviewMoment]) -> None:

@@ -23,6 +23,7 @@ from corporeal.retargeting.preview.stage import (
     PreviewMoment,
     Stage,
     bones,
+    camera_level,
     complete_points,
     limbs,
     stature,
@@ -88,7 +89,7 @@ def _halves(shape: Shape) -> tuple[float, ...]:
 
 FIELD_OF_VIEW_DEG = 28.0
 # Seen from the front, from a little to the side and above.
-YAW_DEG, DOWN_DEG = 28.0, 9.0
+DOWN_DEG = 9.0
 # The part of the picture's height, and width, that the bodies may fill: captions need room.
 CLEAR_HEIGHT, CLEAR_WIDTH = 0.84, 0.94
 LEAST_DISTANCE_M = 1.0
@@ -112,9 +113,7 @@ def camera_for(
     stage: Stage, size: tuple[int, int], *, clear: float = CLEAR_HEIGHT
 ) -> PreviewCamera:
     """The camera that has both bodies in a picture of this size at every moment."""
-    yaw, down = radians(YAW_DEG), radians(DOWN_DEG)
-    x, y = -stage.forward[0], -stage.forward[1]
-    level = np.array([x * cos(yaw) - y * sin(yaw), x * sin(yaw) + y * cos(yaw), 0.0])
+    down, level = radians(DOWN_DEG), camera_level(stage.forward)
     right = np.cross(level, (0.0, 0.0, 1.0))
     away = cos(down) * level - np.array([0.0, 0.0, sin(down)])
     up = np.cross(right, away)
@@ -185,7 +184,7 @@ class PreviewScene:
         self._stage = stage
         self._solids, self._rods = solids_of(stage.result.robot), rods_of(stage.result.robot)
         self._bones = bones()
-        self._thickness = stage.scale * stature(stage.result.human) / STATURE_M
+        self._thickness = stature(stage.result.human) / STATURE_M
         self._camera = camera_for(stage, size, clear=clear)
         sun = SUN[0] * self._camera.right + SUN[1] * self._camera.away + (0.0, 0.0, SUN[2])
         self._press = np.array([[1.0, 0.0, sun[0]], [0.0, 1.0, sun[1]], [0.0, 0.0, PRESSED]])

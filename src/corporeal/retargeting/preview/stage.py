@@ -20,8 +20,11 @@ from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Retargeted
 BLOCK = 256
 # Between the two bodies when they are nearest, and how far apart they may be put.
 GAP_M, NEAREST_M, FARTHEST_M = 0.25, 1.0, 2.0
-# Paths that part by more than this are brought together: the person is drawn in another size.
+# Paths that part by more than this are brought together: the person's way is made shorter.
 APART_M = 0.35
+# The camera is so far to the side of where they go; beside each other is across its picture, so
+# that neither is nearer to it and looks taller.
+YAW_DEG = 28.0
 # A point farther from its own body than this was mismeasured, and the camera does not care.
 REACH_M = 2.0
 TRAVEL_M = 0.7
@@ -51,13 +54,14 @@ class PreviewMoment:
 class Stage:
     """A result laid out to be looked at, at the times `times_s` (N,).
 
-    The robot is where the result has it. The person, drawn `scale` times its size, is moved by
-    `shift` (3,), which puts it beside the robot. `forward` (3,) is where they go, or look.
+    The robot is where the result has it. The person, in their own size, is moved by `shift` (3,),
+    which puts them beside the robot, and their way over the ground is `pace` times as long.
+    `forward` (3,) is where they go, or look.
     """
 
     result: Retargeted
     times_s: Array
-    scale: float
+    pace: float
     shift: Array
     forward: Array
 
@@ -98,7 +102,7 @@ class Stage:
             rotations, origins = poses.rotations[:, local.links], poses.positions[:, local.links]
             robot = np.einsum("tsij,sj->tsi", rotations, local.points) + origins
             both = np.concatenate([_near(robot), _near(points)], axis=1)
-            yield both, np.concatenate([local.radii, np.full(len(POINTS), 0.12 * self.scale)])
+            yield both, np.concatenate([local.radii, np.full(len(POINTS), 0.12)])
 
     def robot_at(self, times_s: Array) -> Poses:
         """Poses of all links."""
@@ -117,7 +121,8 @@ class Stage:
         before, after, share = _between(times_s, human.rate_hz, len(human))
         start, end = human.positions[before], human.positions[after]
         moved = start + share[:, None, None] * (end - start)
-        return self.scale * moved + self.shift
+        way = np.nan_to_num(moved[:, POINTS.index("pelvis")]) * [1.0, 1.0, 0.0]
+        return np.asarray(moved + ((self.pace - 1) * way)[:, None] + self.shift)
 
     def _block(self, times: Array) -> Iterator[PreviewMoment]:
         result, poses, points = self.result, self.robot_at(times), self.person_at(times)
@@ -153,11 +158,19 @@ def stage_of(result: Retargeted, *, fps: float) -> Stage:
     frames = int(np.floor((len(result) - 1) / result.rate_hz * fps + 1e-6)) + 1
     times = np.arange(frames) / fps
     forward = _forward(result)
-    scale, shift = _together(result)
-    there = Stage(result, times, scale, shift, forward)
+    pace, shift = _together(result)
+    there = Stage(result, times, pace, shift, forward)
     # On the mover's right, which is the left of the picture: both come towards the camera.
-    right = np.cross(forward, (0.0, 0.0, 1.0))
-    return Stage(result, times, scale, shift + _distance(there, right) * right, forward)
+    left = -np.cross(camera_level(forward), (0.0, 0.0, 1.0))
+    return Stage(result, times, pace, shift + _distance(there, left) * left, forward)
+
+
+def camera_level(forward: Array) -> Array:
+    """Where (3,) the camera looks, without its looking down: against those who come towards it."""
+    yaw = np.radians(YAW_DEG)
+    x, y = -forward[0], -forward[1]
+    level = [x * np.cos(yaw) - y * np.sin(yaw), x * np.sin(yaw) + y * np.cos(yaw), 0.0]
+    return np.array(level)
 
 
 def _between(
@@ -180,7 +193,7 @@ def _forward(result: Retargeted) -> Array:
 
 
 def _together(result: Retargeted) -> tuple[float, Array]:
-    """The size in which the person keeps up with the robot, and the way from one to the other."""
+    """How much of their way the person may go beside the robot, and from one to the other."""
     times = np.arange(len(result)) / result.rate_hz
     before, after, share = _between(times, result.human.rate_hz, len(result.human))
     pelvis = result.human.point("pelvis")[:, :2]
@@ -191,11 +204,11 @@ def _together(result: Retargeted) -> tuple[float, Array]:
         return 1.0, np.array([*robot.mean(axis=0), 0.0])
     person, robot = person[known], robot[known]
     a, b = person - person.mean(axis=0), robot - robot.mean(axis=0)
-    scale = 1.0
+    pace = 1.0
     if np.linalg.norm(a - b, axis=1).max() > APART_M:
-        scale = float(np.clip((a * b).sum() / max((a * a).sum(), 1e-9), 0.4, 1.4))
-    shift = robot.mean(axis=0) - scale * person.mean(axis=0)
-    return scale, np.array([*shift, 0.0])
+        pace = float(np.clip((a * b).sum() / max((a * a).sum(), 1e-9), 0.4, 1.4))
+    shift = robot.mean(axis=0) - pace * person.mean(axis=0)
+    return pace, np.array([*shift, 0.0])
 
 
 def _distance(stage: Stage, right: Array) -> float:

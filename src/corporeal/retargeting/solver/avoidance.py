@@ -23,9 +23,13 @@ class Avoidance:
     weight: float
     margin_m: float
 
-    def add(self, chain: Chain, state: MotionState, matrix: Array, slope: Array) -> float:
-        """Add the rows of a state to matrix (T, n, n) and slope (T, n); the cost of them."""
-        posed = chain.posed(state)
+    def add(
+        self, chain: Chain, state: MotionState, posed: ChainPose, matrix: Array, slope: Array
+    ) -> float:
+        """Add the rows of a state to matrix (T, n, n) and slope (T, n); the cost of them.
+
+        `posed` is the state with all its links.
+        """
         frames, rows, rest = self._apart(chain, state, posed)
         low, raising, depth = self._lifted(chain, posed)
         frames = np.concatenate([frames, low])

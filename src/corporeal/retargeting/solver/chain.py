@@ -78,7 +78,13 @@ class ChainPose:
 
     def rotation(self, link: int) -> Array:
         """Rotations (T, 3, 3) of a link."""
-        return np.moveaxis(self.links[link][:, :3], -1, 0)
+        return self.links[link][:, :3].transpose(2, 0, 1)
+
+    def part(self, frames: slice) -> ChainPose:
+        """Some of the frames, a view."""
+        return ChainPose(
+            self.links[..., frames], self.axes[frames], self.origins[frames], self.base[frames]
+        )
 
 
 @dataclass(frozen=True, eq=False)

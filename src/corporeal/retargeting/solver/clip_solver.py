@@ -60,6 +60,29 @@ class SolveProgress:
     converged: bool
 
 
+@dataclass(frozen=True, eq=False)
+class SolverRoom:
+    """Memory of a solve, asked for once: a system that gives new pages is slower than the sums.
+
+    `matrices` are two of (T, n, n), the first of which is free; `bands` some of (T, n, 3 n).
+    """
+
+    matrices: tuple[Array, Array]
+    bands: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, frames: int, size: int, bands: int = 1) -> SolverRoom:
+        """Room for so many frames and unknowns."""
+        return cls(
+            (np.empty((frames, size, size)), np.empty((frames, size, size))),
+            tuple(np.empty((frames, size, 3 * size)) for _ in range(bands)),
+        )
+
+    def turned(self) -> SolverRoom:
+        """The room with the other matrix free."""
+        return SolverRoom(self.matrices[::-1], self.bands)
+
+
 def solve(
     problem: ClipProblem, state: MotionState, *, steps: int, tolerance: float = 1e-3
 ) -> tuple[MotionState, SolveProgress]:
@@ -70,21 +93,25 @@ def solve(
     chain = problem.chain
     state = step_within_limits(chain, state, np.zeros((len(state), chain.size)))
     damping, costs, converged = DAMPING, list[float](), False
-    matrix, slope, cost = normal_equations(problem, state)
+    room = SolverRoom.of(len(state), chain.size)
+    matrix, slope, cost = normal_equations(problem, state, room)
+    room = room.turned()
     if not np.isfinite(cost):
         raise SolveError(
             "the clip cannot be solved: its goals are not finite. Fill what is not known first."
         )
     for _ in range(steps):
-        step = solve_step(problem, state, *build_band(problem, state, matrix, slope, damping))
+        band, pull = build_band(problem, state, matrix, slope, damping, room.bands[0])
+        step = solve_step(problem, state, band, pull)
         tried = step_within_limits(chain, state, shorten_step(step))
-        matrix_after, slope_after, after = normal_equations(problem, tried)
+        matrix_after, slope_after, after = normal_equations(problem, tried, room)
         # A step that gains next to nothing, up or down, is the end of the way.
         converged = abs(cost - after) < tolerance * max(cost, after)
         if after > cost:
             damping = max(damping, 1e-2) * 30
         else:
             state, matrix, slope, cost = tried, matrix_after, slope_after, after
+            room = room.turned()
             costs.append(cost)
             damping = max(damping / 10, DAMPING)
         if converged:
@@ -102,19 +129,22 @@ def step_within_limits(chain: Chain, state: MotionState, step: Array) -> MotionS
     return MotionState(tried.base, bounded)
 
 
-def normal_equations(problem: ClipProblem, state: MotionState) -> tuple[Array, Array, float]:
+def normal_equations(
+    problem: ClipProblem, state: MotionState, room: SolverRoom
+) -> tuple[Array, Array, float]:
     """Matrix (T, n, n), slope (T, n) and cost of everything that one frame decides alone."""
     chain = problem.chain
     frames, size = len(state), chain.size
-    matrix, slope = np.empty((frames, size, size)), np.empty((frames, size))
+    matrix, slope = room.matrices[0], np.empty((frames, size))
     rows = sum(task.rows for task in problem.tasks)
     cost = 0.0
     jacobian = np.empty((min(BLOCK, frames), rows, size))
     residual = np.empty((min(BLOCK, frames), rows))
+    whole = chain.posed(state)
     for start in range(0, frames, BLOCK):
         span = slice(start, min(start + BLOCK, frames))
         count = span.stop - start
-        posed = chain.posed(state.part(span))
+        posed = whole.part(span)
         here, rest = jacobian[:count], residual[:count]
         here[:] = 0.0
         rest[:] = 0.0
@@ -133,7 +163,7 @@ def normal_equations(problem: ClipProblem, state: MotionState) -> tuple[Array, A
     matrix[:, places, places] += problem.rest_weight**2
     cost += float(np.vdot(apart, apart))
     if problem.avoidance is not None:
-        cost += problem.avoidance.add(chain, state, matrix, slope)
+        cost += problem.avoidance.add(chain, state, whole, matrix, slope)
     pace, bend = _bends(problem, state)
     cost += float(np.vdot(bend, bend))
     # Without this a step that slows a joint down would look like a loss, and not be made.
@@ -161,12 +191,19 @@ def _bends(problem: ClipProblem, state: MotionState) -> tuple[Array, Array]:
 
 
 def build_band(
-    problem: ClipProblem, state: MotionState, matrix: Array, slope: Array, damping: float
+    problem: ClipProblem,
+    state: MotionState,
+    matrix: Array,
+    slope: Array,
+    damping: float,
+    band: Array,
 ) -> tuple[Array, Array]:
-    """The equations of a step: the lower band (T, n, 3 n) of their matrix, and the slope (T, n)."""
+    """The equations of a step: the lower band (T, n, 3 n) of their matrix, and the slope (T, n).
+
+    The band is written into the one that is given.
+    """
     frames, size = slope.shape
-    width = 3 * size
-    band = np.zeros((frames, size, width))
+    band[:] = 0.0
     for column in range(size):
         band[:, column, : size - column] = matrix[:, column:, column]
     band[:, :, 0] += damping + 1e-9

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from scipy.linalg import blas
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_dilation, distance_transform_edt
 
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_corners, sole_points
@@ -20,6 +20,7 @@ from corporeal.retargeting.solver.clip_solver import (
     ClipProblem,
     ClipWindow,
     SolveError,
+    SolverRoom,
     build_band,
     join_windows,
     normal_equations,
@@ -65,24 +66,27 @@ def solve_bounded(
     problem: ClipProblem, motors: Motors, state: MotionState, care: Care = QUICK
 ) -> MotionState:
     """The state with its motors eased: until no effort is too great, or a step gains little."""
-    matrix, slope, cost = normal_equations(problem, state)
+    room = SolverRoom.of(len(state), problem.chain.size, bands=3)
+    matrix, slope, cost = normal_equations(problem, state, room)
+    room = room.turned()
     load = motors.load(state)
     cost += _cost(load.shares)
     for number in range(care.steps):
         if number >= care.least and np.abs(load.shares).max() <= REACHED:
             break
         shares = motors.shares(state, load, care.watched)
-        band, pull = build_band(problem, state, matrix, slope, DAMPING)
-        step = bounded_step(problem, state, band, pull, shares, care.rounds)
+        _, pull = build_band(problem, state, matrix, slope, DAMPING, room.bands[0])
+        step = bounded_step(problem, state, room.bands, pull, shares, care.rounds)
         before = cost
         for part in PARTS:
             tried = step_within_limits(problem.chain, state, shorten_step(step * part))
-            matrix_after, slope_after, after = normal_equations(problem, tried)
+            matrix_after, slope_after, after = normal_equations(problem, tried, room)
             load_after = motors.load(tried)
             after += _cost(load_after.shares)
             if after < before:
                 state, load, cost = tried, load_after, after
                 matrix, slope = matrix_after, slope_after
+                room = room.turned()
                 break
         if before - cost < LITTLE * before:
             break
@@ -90,16 +94,24 @@ def solve_bounded(
 
 
 def bounded_step(
-    problem: ClipProblem, state: MotionState, band: Array, pull: Array, shares: Shares, rounds: int
+    problem: ClipProblem,
+    state: MotionState,
+    bands: Sequence[Array],
+    pull: Array,
+    shares: Shares,
+    rounds: int,
 ) -> Array:
     """The step (T, n) that is best as far as the derivatives tell.
 
     What is to be small is convex, of squares and of squares beyond a bound: each round solves for
-    the efforts that are beyond theirs, and goes as far that way as it gets better.
+    the efforts that are beyond theirs, and goes as far that way as it gets better. The equations
+    are in the first of the `bands`; two more are room to work in.
     """
     step = np.zeros(pull.shape)
     values = shares.values
-    tied, slope = band.copy(), pull.copy()
+    band, tied, factors = bands
+    np.copyto(tied, band)
+    slope = pull.copy()
     sides = np.zeros(len(values))
     for number in range(rounds):
         beyond = np.sign(_beyond(values))
@@ -108,7 +120,8 @@ def bounded_step(
             break
         _tie(tied, slope, shares, changed, sides, beyond)
         sides = beyond
-        way = solve_step(problem, state, tied.copy(), slope.copy()) - step
+        np.copyto(factors, tied)
+        way = solve_step(problem, state, factors, slope.copy()) - step
         change = _change(shares, way)
         far = _how_far(band, pull, step, way, values, change)
         step = step + far * way
@@ -177,17 +190,23 @@ def _how_far(
     return low
 
 
-# How long before and after a frame that is not good the motion may change, s, in every pass.
-AROUND_S = (0.4, 0.6, 1.0, 1.0)
+# How long before and after a frame that is not good the motion may change, s, in every pass; how
+# firmly feet stand and links are kept apart in it, and how much is done.
+PASSES = (
+    (0.4, 1.0, QUICK),
+    (0.6, 3.0, THOROUGH),
+    (1.0, 9.0, THOROUGH),
+    (1.0, 27.0, THOROUGH),
+)
 # Square roots of weights, per radian, of the posture before; of accelerations, s2, and speeds, s.
 KEPT = 2.0
 SMOOTH_BASE, SMOOTH_JOINT, SLOWED = 0.03, 0.006, 100.0
 # What is not left so: links deeper in each other than this, soles in the ground, feet away from
 # where they stand, m, and joints faster than their limits by this share.
 DEEP_M, SUNK_M, SLID_M, FAST = 0.004, 0.001, 0.003, 0.0005
-# They are held so many times more firmly in every pass. A stretch with more frames than before in
-# which they are beyond these times as much is taken back.
-FIRMER, HARM = 3.0, 3.0
+# Where they are newly beyond these times as much, or an overload became greater, is taken back.
+HARM = 3.0
+NEARBY_S, TAKEN_BACK_S = 0.2, (0.25, 0.5, 1.0)
 # Frames at both ends of a piece that stay, so that neither speed nor acceleration breaks there.
 STAYING = 2
 
@@ -205,31 +224,78 @@ def ease_motors(
     if not has_masses(tasks.chain.robot.robot) or len(state) < SHORTEST + 2 * STAYING:
         return state
     settled, state = state, MotionState(state.base.copy(), state.q.copy())
-    for number, around_s in enumerate(AROUND_S):
-        stage = _Pass(tasks, avoidance, around_s, FIRMER**number, THOROUGH if number else QUICK)
+    for number, (around_s, firmness, care) in enumerate(PASSES):
+        stage = _Pass(tasks, avoidance, around_s, firmness, care)
         stretches = stage.stretches(state)
         if not stretches:
             break
         for part, (first, stop) in enumerate(stretches):
             begun = number + part / len(stretches)
             for done in stage.ease(state, first, stop):
-                report((begun + done / len(stretches)) / len(AROUND_S))
+                report((begun + done / len(stretches)) / len(PASSES))
     report(1.0)
     return _without_harm(stage, settled, state)
 
 
 def _without_harm(stage: _Pass, before: MotionState, after: MotionState) -> MotionState:
-    """The state after, but as before over every stretch that became rougher or no lighter."""
-    rough = [stage.rough(each, HARM) for each in (before, after)]
-    excess = [stage.excess(each) for each in (before, after)]
+    """The state after, but as before around every frame that became rougher or heavier.
+
+    From one into the other it goes within the time of TAKEN_BACK_S, at first a short one: what is
+    no better then is taken back farther around, and at last over all that hangs together.
+    """
+    was = stage.faults(before)
+    rate_hz = stage.tasks.person.rate_hz
+    for around_s in TAKEN_BACK_S:
+        harm = _harmed(was, stage.faults(after), rate_hz)
+        if not harm.any():
+            return after
+        away = distance_transform_edt(~harm) / (1 + around_s * rate_hz)
+        share = np.clip(1.0 - away, 0.0, 1.0)
+        after = _blended(before, after, share * share * (3 - 2 * share))
+    harm = _harmed(was, stage.faults(after), rate_hz)
     changed = np.any(before.q != after.q, axis=1) | np.any(before.base != after.base, axis=1)
     base, q = after.base.copy(), after.q.copy()
     for first, stop in runs(changed):
-        roughness = [int(each[first:stop].sum()) for each in rough]
-        load = [float(each[first:stop].sum()) for each in excess]
-        if roughness[1] > roughness[0] or (roughness[1] == roughness[0] and load[1] > load[0]):
+        if harm[first:stop].any():
             base[first:stop], q[first:stop] = before.base[first:stop], before.q[first:stop]
     return MotionState(base, q)
+
+
+def _harmed(before: _Faults, after: _Faults, rate_hz: float) -> NDArray[np.bool_]:
+    """Frames (T,) that are newly rough, and overloads that became greater as a whole.
+
+    An overload may move and spread: it is judged with all that are within NEARBY_S of it.
+    """
+    near = max(1, round(NEARBY_S * rate_hz))
+    harm = after.rough & ~binary_dilation(before.rough, iterations=near)
+    over = binary_dilation((before.excess > 0) | (after.excess > 0), iterations=near)
+    for first, stop in runs(over):
+        load = [float(each.excess[first:stop].sum()) for each in (before, after)]
+        if load[1] > load[0]:
+            harm[first:stop] |= after.excess[first:stop] > before.excess[first:stop]
+    return np.asarray(harm)
+
+
+def _blended(one: MotionState, other: MotionState, share: Array) -> MotionState:
+    """Frames that are `share` (T,) the first and for the rest the other; equal ones stay so."""
+    first, second = (np.concatenate([each.base, each.q], axis=1) for each in (one, other))
+    # A quaternion and its negative are the same rotation: add those of one side.
+    apart = np.einsum("ti,ti->t", one.base[:, 3:], other.base[:, 3:]) < 0
+    first[apart, 3:7] *= -1
+    mixed = MotionState.from_rows(share[:, None] * first + (1 - share[:, None]) * second)
+    base, q = mixed.base, mixed.q
+    same = np.all(first == second, axis=1)
+    for whole, source in ((share == 1, one), ((share == 0) | same, other)):
+        base[whole], q[whole] = source.base[whole], source.q[whole]
+    return MotionState(base, q)
+
+
+@dataclass(frozen=True, eq=False)
+class _Faults:
+    """Where (T,) a motion is rough, and how much (T,) is beyond the limits of its motors."""
+
+    rough: NDArray[np.bool_]
+    excess: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,6 +354,10 @@ class _Pass:
             stays=stays,
         )
 
+    def faults(self, state: MotionState) -> _Faults:
+        """What is to be no worse than before."""
+        return _Faults(self.rough(state, HARM), self.excess(state))
+
     def excess(self, state: MotionState) -> Array:
         """How much (T,) efforts are beyond their limits, in shares of them, together."""
         load = self._motors(np.arange(len(state))).load(state)
@@ -313,7 +383,13 @@ class _Pass:
 
     def _motors(self, inside: Numbers) -> Motors:
         stands = self.tasks.footholds.stands[inside]
-        return Motors(self.tasks.chain, self.tasks.person.rate_hz, stands)
+        supports = self.tasks.goals.supports
+        return Motors(
+            self.tasks.chain,
+            self.tasks.person.rate_hz,
+            stands,
+            None if supports is None else supports.part(inside),
+        )
 
 
 def _ends(first: int, stop: int, frames: int) -> NDArray[np.bool_]:

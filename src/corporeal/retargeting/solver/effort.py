@@ -20,6 +20,7 @@ from corporeal.embodiment.engines import (
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors
 from corporeal.retargeting.goal.soles import sole_corners, soles_of
+from corporeal.retargeting.result import Supports
 from corporeal.retargeting.solver.chain import BASE, Chain, MotionState, Numbers
 
 # Frames without which there is no acceleration.
@@ -43,13 +44,15 @@ class Rates:
 class Demand:
     """The efforts (T, J) of a motion in N m (N for sliding joints), and how they came about.
 
-    `poses` (L, 3, 4, T) are those of the links, `corners` (T, 2, 4, 3) of the soles. `grip`
-    (T, 2, 4, 3, 6) says which forces at the corners resist each unit of a wrench on the base, and
-    `forces` (T, 2, 4, 3) are those that do.
+    `poses` (L, 3, 4, T) are those of the links, `corners` (T, n, 4, 3) those of the two soles and
+    the points of what else may rest on the ground, on `links` (n,). `grip` (T, n, 4, 3, 6) says
+    which forces there resist each unit of a wrench on the base, `forces` (T, n, 4, 3) are those
+    that do.
     """
 
     rates: Rates
     poses: Array
+    links: Numbers
     corners: Array
     grip: Array
     forces: Array
@@ -62,32 +65,50 @@ def has_masses(robot: Embodiment) -> bool:
 
 
 def efforts_of(
-    robot: Embodiment, rate_hz: float, q: Array, base: Array, contacts: NDArray[np.bool_]
+    robot: Embodiment,
+    rate_hz: float,
+    q: Array,
+    base: Array,
+    contacts: NDArray[np.bool_],
+    supports: Supports | None = None,
 ) -> Array | None:
     """Efforts (T, J) of a motion, or None where there are no masses or too few frames."""
     if not has_masses(robot) or len(q) < SHORTEST:
         return None
-    return demand_of(robot, rate_hz, q, base, contacts).efforts
+    return demand_of(robot, rate_hz, q, base, contacts, supports).efforts
 
 
 def demand_of(
-    robot: Embodiment, rate_hz: float, q: Array, base: Array, contacts: NDArray[np.bool_]
+    robot: Embodiment,
+    rate_hz: float,
+    q: Array,
+    base: Array,
+    contacts: NDArray[np.bool_],
+    supports: Supports | None = None,
 ) -> Demand:
     """What a motion of three frames or more asks of the motors.
 
     The wrench that it needs is shared by the corners of the soles whose heel or toe is in
-    `contacts` (T, 2, 2), by the least forces, which may pull: a motion that would tip over then
-    asks an ankle for more than a standing sole could pass on, never for less. What no contact can
-    give is left to the base, as if someone held the pelvis: a flight takes nothing from the legs.
+    `contacts` (T, 2, 2) and by what rests on the ground besides them, by the least forces, which
+    may pull: a motion that would tip over then asks an ankle for more than a standing sole could
+    pass on, never for less. What no contact can give is left to the base, as if someone held the
+    pelvis: a flight takes nothing from the legs.
     """
     rates = rates_of(q, base, rate_hz)
     free = free_efforts(robot, rates, q, base)
     poses = model_of(robot, Kinematics).transforms(q, base)
-    corners = sole_corners(model_of(robot, soles_of), poses)
-    grip = grip_of(corners - base[:, None, None, :3], np.repeat(contacts, 2, axis=2))
+    soles = model_of(robot, soles_of)
+    links, points = soles.link, sole_corners(soles, poses)
+    touching = np.repeat(contacts, 2, axis=2)
+    if supports is not None:
+        located = supports.located(poses)
+        links = np.concatenate([links, supports.links])
+        points = np.concatenate([points, located], axis=1)
+        touching = np.concatenate([touching, supports.touching(located)], axis=1)
+    grip = grip_of(points - base[:, None, None, :3], touching)
     forces = np.einsum("tspkw,tw->tspk", grip, free.base)
-    efforts = free.joints - carried_by(robot, poses, corners, forces)
-    return Demand(rates, poses, corners, grip, forces, efforts)
+    efforts = free.joints - carried_by(robot, poses, links, points, forces[..., None])[0]
+    return Demand(rates, poses, links, points, grip, forces, efforts)
 
 
 def rates_of(q: Array, base: Array, rate_hz: float) -> Rates:
@@ -109,9 +130,9 @@ def free_efforts(robot: Embodiment, rates: Rates, q: Array, base: Array) -> Effo
 
 
 def grip_of(arms: Array, touching: NDArray[np.bool_]) -> Array:
-    """The least forces (T, 2, 4, 3, 6) at points `arms` from the base, per unit of a wrench.
+    """The least forces (T, n, 4, 3, 6) at points `arms` from the base, per unit of a wrench.
 
-    Only points that touch (T, 2, 4) push or pull.
+    Only points that touch (T, n, 4) push or pull.
     """
     grasp = np.zeros((*arms.shape, 6))
     grasp[..., [0, 1, 2], [0, 1, 2]] = 1.0
@@ -122,38 +143,60 @@ def grip_of(arms: Array, touching: NDArray[np.bool_]) -> Array:
     grasp[..., 2, 3], grasp[..., 2, 4] = y, -x
     grasp *= touching[..., None, None]
     rows = grasp.reshape(len(arms), -1, 6)
-    flat = np.any(np.all(touching, axis=2), axis=1)
+    flat = np.any(np.all(touching, axis=2), axis=1) | (np.any(touching, axis=2).sum(axis=1) > 2)
     least = np.where(flat, _FLAT, _EDGES)[:, None, None] * np.eye(6)
     square = np.matmul(rows.swapaxes(1, 2), rows) + least
     return np.asarray(np.matmul(rows, np.linalg.inv(square)).reshape(grasp.shape))
 
 
-def carried_by(robot: Embodiment, poses: Array, corners: Array, forces: Array) -> Array:
-    """What (T, J) forces (T, 2, 4, 3) at the corners of the soles take from the motors."""
-    kinematics, soles = model_of(robot, Kinematics), model_of(robot, soles_of)
-    carried = np.zeros((len(robot.joints), len(corners)))
-    for side in range(2):
-        link = int(soles.link[side])
-        _carry(kinematics, poses, link, corners[:, side], forces[:, side], carried)
-    return kinematics.joints.efforts(carried, len(robot.actuated))
+def carried_by(
+    robot: Embodiment, poses: Array, links: Numbers, points: Array, forces: Array
+) -> Array:
+    """What (U, T, J) each of U sets of forces (T, n, 4, 3, U) at points of links (n,) gives.
+
+    It is taken from the motors between these links and the base.
+    """
+    kinematics = model_of(robot, Kinematics)
+    frames, sets = len(points), forces.shape[-1]
+    carried = np.zeros((len(robot.joints), frames, sets))
+    total = forces.sum(axis=2)
+    moment = _across(points[..., None], forces, axis=3).sum(axis=2)
+    for number, link in enumerate(links):
+        _carry(kinematics, poses, int(link), total[:, number], moment[:, number], carried)
+    count = len(robot.actuated)
+    flat = carried.transpose(0, 2, 1).reshape(len(robot.joints), -1)
+    return kinematics.joints.efforts(flat, count).reshape(sets, frames, count)
 
 
 def _carry(
-    kinematics: Kinematics, poses: Array, link: int, points: Array, forces: Array, efforts: Array
+    kinematics: Kinematics, poses: Array, link: int, total: Array, moment: Array, efforts: Array
 ) -> None:
-    """Add to `efforts` (N, T) what forces (T, 4, 3) at points of a link give at its joints."""
+    """Add to `efforts` (N, T, U) what a force (T, 3, U) on a link gives at the joints above.
+
+    The moment (T, 3, U) is that about the world's origin.
+    """
     by_child = {step.child: step for step in kinematics.steps}
-    total = forces.sum(axis=1)
     while link in by_child:
         step = by_child[link]
         axis = np.einsum("k,ikt->ti", step.axis, poses[link][:, :3])
         if step.prismatic:
-            efforts[step.joint] += (axis * total).sum(axis=1)
+            efforts[step.joint] += np.einsum("ti,tiu->tu", axis, total)
         else:
-            arms = points - poses[link][:, 3].T[:, None]
-            moment = np.cross(arms, forces).sum(axis=1)
-            efforts[step.joint] += (axis * moment).sum(axis=1)
+            lever = _across(axis, poses[link][:, 3].T, axis=1)
+            efforts[step.joint] += np.einsum("ti,tiu->tu", axis, moment)
+            efforts[step.joint] -= np.einsum("ti,tiu->tu", lever, total)
         link = step.parent
+
+
+def _across(one: Array, other: Array, axis: int) -> Array:
+    """Cross products along an axis, component by component: quicker than numpy's own."""
+    first, second = (np.moveaxis(each, axis, 0) for each in (one, other))
+    parts = [
+        first[(number + 1) % 3] * second[(number + 2) % 3]
+        - first[(number + 2) % 3] * second[(number + 1) % 3]
+        for number in range(3)
+    ]
+    return np.stack(parts, axis=axis)
 
 
 def _derivatives(values: Array, rate_hz: float) -> tuple[Array, Array]:
@@ -201,16 +244,20 @@ class Load:
 
 @dataclass(frozen=True, eq=False)
 class Motors:
-    """The motors behind a chain, under a motion whose heels and toes stand (T, 2, 2)."""
+    """The motors behind a chain, under a motion whose heels and toes stand (T, 2, 2).
+
+    `supports` is what rests on the ground besides them.
+    """
 
     chain: Chain
     rate_hz: float
     stands: NDArray[np.bool_]
+    supports: Supports | None = None
 
     def load(self, state: MotionState) -> Load:
         """The load of a state; none at both ends, where the acceleration is not known."""
         robot = self.chain.robot.robot
-        demand = demand_of(robot, self.rate_hz, state.q, state.base, self.stands)
+        demand = demand_of(robot, self.rate_hz, state.q, state.base, self.stands, self.supports)
         shares = demand.efforts / self._limits
         shares[[0, -1]] = 0.0
         return Load(demand, shares)
@@ -246,7 +293,7 @@ class Motors:
         position = dynamics.configurations(state.q[own], state.base[own])
         speed, gain = _in_base_axes(dynamics, demand.rates, own, rotations)
         through = self._through_feet(demand, own)
-        pushed = self._pushed(demand, own)
+        pushed, carriers = self._pushed(demand, own), self._carriers(demand.links)
         model, data = dynamics.model, dynamics.model.createData()
         load = _no_load(pin, model)
         motors = dynamics.velocities(np.eye(len(self._limits))).T
@@ -258,8 +305,10 @@ class Motors:
         rows = np.empty((len(joints), 3 * size))
         for number, rotation in enumerate(rotations):
             here = slice(first[number], first[number + 1])
-            for side, joint in enumerate(self._feet):
-                load[joint] = pin.Force(pushed[number, side])
+            for joint in carriers:
+                load[joint] = pin.Force.Zero()
+            for side, joint in enumerate(carriers):
+                load[joint] = load[joint] + pin.Force(pushed[number, side])
             pin.computeRNEADerivatives(
                 model, data, position[number], speed[number], gain[number], load
             )
@@ -281,25 +330,24 @@ class Motors:
         return rows
 
     def _through_feet(self, demand: Demand, frames: Numbers) -> Array:
-        """Efforts (n, J, 6) that the feet take for every unit of a wrench on the base."""
+        """Efforts (n, J, 6) that what touches takes for every unit of a wrench on the base."""
         poses, corners = demand.poses[..., frames], demand.corners[frames]
-        grip, robot = demand.grip[frames], self.chain.robot.robot
-        units = [carried_by(robot, poses, corners, grip[..., unit]) for unit in range(6)]
-        return np.stack(units, axis=2)
+        robot, grip = self.chain.robot.robot, demand.grip[frames]
+        return np.moveaxis(carried_by(robot, poses, demand.links, corners, grip), 0, 2)
 
     def _pushed(self, demand: Demand, frames: Numbers) -> Array:
-        """Force and moment (n, 2, 6) of the ground on the feet, in the axes of their links."""
-        soles = self.chain.robot.soles
-        rotations = np.moveaxis(demand.poses[soles.link][:, :, :3][..., frames], -1, 0)
+        """Force and moment (n, F, 6) of the ground on what touches, in the axes of the links."""
+        own = demand.poses[demand.links][..., frames]
+        rotations, origins = own[:, :, :3].transpose(3, 0, 1, 2), own[:, :, 3].transpose(2, 0, 1)
         forces = np.einsum("tspi,tsij->tspj", demand.forces[frames], rotations)
-        moments = np.cross(soles.corners, forces)
+        arms = np.einsum("tspi,tsij->tspj", demand.corners[frames] - origins[:, :, None], rotations)
+        moments = _across(arms, forces, axis=3)
         return np.concatenate([forces.sum(axis=2), moments.sum(axis=2)], axis=2)
 
-    @cached_property
-    def _feet(self) -> list[int]:
-        """Pinocchio's joints that carry the soles."""
+    def _carriers(self, links: Numbers) -> list[int]:
+        """Pinocchio's joints that carry links."""
         model, names = self._dynamics.model, self.chain.kinematics.names
-        frames = [model.getFrameId(names[link]) for link in self.chain.robot.soles.link]
+        frames = [model.getFrameId(names[link]) for link in links]
         return [int(model.frames[frame].parentJoint) for frame in frames]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors
 from corporeal.retargeting.goal.footholds import Footholds
@@ -138,7 +139,34 @@ class FloorTask:
                 rest[:, row] = weight * at[:, 2]
 
 
-Task = PointTask | RotationTask | LimbTask | LevelTask | FloorTask
+@dataclass(frozen=True, eq=False)
+class RestingTask:
+    """The lowest of the points (K, 3) of a link is to rest on the ground, `radii` (K,) below it."""
+
+    link: int
+    points: Array
+    radii: Array
+    weight: Array
+
+    rows = 1
+
+    def fill(
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
+    ) -> None:
+        """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
+        weight = self.weight[frames]
+        if not weight.any():
+            return
+        at = np.stack([posed.point(self.link, point) for point in self.points], axis=1)
+        heights = at[:, :, 2] - self.radii
+        own = np.arange(len(at)), heights.argmin(axis=1)
+        whole = np.zeros((len(at), 3, jacobian.shape[2]))
+        chain.point_rows(posed, self.link, at[own], whole)
+        jacobian[:, 0] = weight[:, None] * whole[:, 2]
+        rest[:, 0] = weight * heights[own]
+
+
+Task = PointTask | RotationTask | LimbTask | LevelTask | FloorTask | RestingTask
 
 
 # Square roots of weights: per metre for places, per radian for rotations.
@@ -146,6 +174,8 @@ PELVIS, KNEE, SHOULDER, ELBOW, HAND, FOOT = 6.0, 8.0, 10.0, 8.0, 25.0, 20.0
 PELVIS_ROTATION, CHEST_ROTATION, FOOT_ROTATION = 2.0, 3.0, 3.0
 HEAD_ROTATION, HAND_ROTATION = 1.5, 0.6
 LIMB = 1.0
+# What else rests on the ground is held so firmly, and comes down within about this time, s.
+RESTING, SOFTLY_S = 150.0, 0.08
 HELD, LEVEL, BELOW = 400.0, 20.0, 400.0
 KEPT_PLACE, KEPT_ROTATION = 18.0, 12.0
 # Nothing is left without any pull: what is not seen is better guessed than free.
@@ -264,7 +294,22 @@ class ClipTasks:
             level = np.where(stands, LEVEL, 0.0)
             tasks.append(LevelTask(link, soles.rotations[foot][:, 1], level))
             tasks.append(FloorTask(link, soles.corners[foot], BELOW * firmness))
-        return tasks
+        return tasks + self._resting(firmness)
+
+    def _resting(self, firmness: float) -> list[Task]:
+        """What rests on the ground besides the feet, coming down and up gently."""
+        supports = self.goals.supports
+        if supports is None:
+            return []
+        gently = SOFTLY_S * self.person.rate_hz
+        held = gaussian_filter1d(supports.touches.astype(np.float64), gently, axis=0)
+        return [
+            RestingTask(
+                int(link), supports.points[number], supports.radii[number],
+                RESTING * firmness * held[:, number],
+            )
+            for number, link in enumerate(supports.links) if held[:, number].any()
+        ]  # fmt: skip
 
     def _seen(self, *parts: str) -> Array:
         """The least confidence (T, 2) of points, left and right."""
@@ -278,7 +323,7 @@ def pick_frames(task: Task, frames: Numbers) -> Task:
     """The task in some of the frames only."""
     if isinstance(task, FloorTask):
         return task
-    if isinstance(task, LevelTask):
+    if isinstance(task, LevelTask | RestingTask):
         return replace(task, weight=task.weight[frames])
     return replace(task, goal=task.goal[frames], weight=task.weight[frames])
 
