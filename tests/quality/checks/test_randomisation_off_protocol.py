@@ -42,7 +42,7 @@ def test_finds_a_joint_beyond_its_range() -> None:
 
 
 def test_nonsense_in_the_metadata_does_no_harm() -> None:
-    asked = {"object_xyz": ["a", None, []], "object_yaw_rad": "b"}
+    asked: dict[str, object] = {"object_xyz": ["a", None, []], "object_yaw_rad": "b"}
     assert not list(judge(NAME, marked(asked=asked), randomisation=NEAR))
 
 
