@@ -159,26 +159,7 @@ def _survey(journal: Journal) -> _Survey:
                 f"{journal.path}: damaged before its first sample ({journal.ending})."
             )
         raise JournalError(f"{journal.path}: no sample was recorded before it was cut. Remove it.")
-    if MARKS in journal.runs:
-        arrivals = journal.stamps(MARKS)[:, 0].tolist()
-        for arrival_ns, text in zip(arrivals, journal.samples(MARKS), strict=True):
-            mark = json.loads(text)
-            if mark["what"] == "segment":
-                survey.switches.append((arrival_ns, mark["metadata"]))
-                continue
-            if mark["what"] == "warning":
-                survey.warnings.append((arrival_ns, mark["metadata"]["message"]))
-                continue
-            if mark["what"] == "note":
-                survey.notes.append((arrival_ns, mark["metadata"]["text"]))
-                continue
-            if mark["what"] == "answer":
-                answer = mark["metadata"]
-                survey.facts.setdefault("answers", {})[answer["question"]] = answer["answer"]
-                continue
-            survey.facts.update(mark["metadata"])
-            if mark["what"] in ("start", "end"):
-                survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
+    _read_marks(journal, survey)
     survey.sources = _sources(journal, streams)
     sharing: dict[str, list[str]] = defaultdict(list)
     for stream, source in survey.sources.items():
@@ -199,6 +180,30 @@ def _survey(journal: Journal) -> _Survey:
             streams=np.repeat(numbers, [len(pair) for pair in stamps.values()]),
         )
     return survey
+
+
+def _read_marks(journal: Journal, survey: _Survey) -> None:
+    if MARKS not in journal.runs:
+        return
+    arrivals = journal.stamps(MARKS)[:, 0].tolist()
+    for arrival_ns, text in zip(arrivals, journal.samples(MARKS), strict=True):
+        mark = json.loads(text)
+        if mark["what"] == "segment":
+            survey.switches.append((arrival_ns, mark["metadata"]))
+            continue
+        if mark["what"] == "warning":
+            survey.warnings.append((arrival_ns, mark["metadata"]["message"]))
+            continue
+        if mark["what"] == "note":
+            survey.notes.append((arrival_ns, mark["metadata"]["text"]))
+            continue
+        if mark["what"] == "answer":
+            answer = mark["metadata"]
+            survey.facts.setdefault("answers", {})[answer["question"]] = answer["answer"]
+            continue
+        survey.facts.update(mark["metadata"])
+        if mark["what"] in ("start", "end"):
+            survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
 
 
 def _sources(journal: Journal, streams: Sequence[str]) -> dict[str, str]:

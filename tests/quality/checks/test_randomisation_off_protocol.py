@@ -41,6 +41,11 @@ def test_finds_a_joint_beyond_its_range() -> None:
     assert "left_elbow_joint starts at" in found.message
 
 
+def test_nonsense_in_the_metadata_does_no_harm() -> None:
+    asked: dict[str, object] = {"object_xyz": ["a", None, []], "object_yaw_rad": "b"}
+    assert not list(judge(NAME, marked(asked=asked), randomisation=NEAR))
+
+
 def test_without_a_middle_it_is_not_assessed() -> None:
     with pytest.raises(NotAssessed):
         list(judge(NAME, marked()))

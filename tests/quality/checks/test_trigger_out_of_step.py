@@ -38,6 +38,12 @@ def test_finds_missed_triggers_and_skew() -> None:
     assert "12.0 ms apart" in found.message
 
 
+def test_nonsense_in_the_metadata_does_no_harm() -> None:
+    odd = {"b": {"frames": "x", "count": [], "at_ns": {"y": 1}}, "c": 3}
+    assert _judge(triggers="many", missed=odd, skew_ms=[1]) == []
+    assert len(_judge(out_of_step=odd)) == 1
+
+
 def test_without_a_group_it_is_not_assessed() -> None:
     with pytest.raises(NotAssessed):
         list(checks()["trigger_out_of_step"].find(Subject(demonstration())))

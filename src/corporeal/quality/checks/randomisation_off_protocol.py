@@ -70,8 +70,10 @@ def _asked(
     label: str | None, here: Array, asked: Mapping[str, Any], max_off_m: float, max_off_rad: float
 ) -> Findings:
     place, yaw = asked.get("object_xyz"), asked.get("object_yaw_rad")
-    if isinstance(place, list | tuple) and len(place) >= 2:
-        off = float(np.linalg.norm(here[:2] - np.asarray(place[:2], float)))
+    numbers = [each for each in place[:2] if isinstance(each, int | float)] if isinstance(
+        place, list | tuple) else []  # fmt: skip
+    if len(numbers) == 2:
+        off = float(np.linalg.norm(here[:2] - np.asarray(numbers)))
         if off > max_off_m:
             message = f"the object starts {100 * off:.0f} cm from where it was asked to lie"
             yield Finding(message, stream=label, value=off, limit=max_off_m)

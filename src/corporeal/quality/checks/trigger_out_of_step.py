@@ -1,5 +1,6 @@
 """Cameras that share a trigger have a frame of every one, in step."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -28,7 +29,7 @@ def find(subject: Subject, *, max_skew_ms: float = 8.0, max_missed_share: float 
 
 def _judge(name: str, group: Mapping[str, Any], max_skew_ms: float, max_share: float) -> Findings:
     for camera, parted in _entries(group, "out_of_step"):
-        frames, at_s = parted.get("frames", 0), float(parted.get("at_ns", 0)) / 1e9
+        frames, at_s = round(_number(parted.get("frames"))), _number(parted.get("at_ns")) / 1e9
         where = "behind" if frames > 0 else "ahead"
         yield Finding(
             f"{camera} is {abs(frames)} frames {where} in the trigger group {name} from "
@@ -38,14 +39,15 @@ def _judge(name: str, group: Mapping[str, Any], max_skew_ms: float, max_share: f
             limit=0.0,
             severity="fail",
         )
-    triggers = max(1, int(group.get("triggers") or 0))
+    triggers = max(1, round(_number(group.get("triggers"))))
     for camera, missed in _entries(group, "missed"):
-        count, at_ns = int(missed.get("count", 0)), missed.get("at_ns") or [0]
+        count, at_ns = round(_number(missed.get("count"))), missed.get("at_ns")
+        first_ns = _number(at_ns[0]) if isinstance(at_ns, list | tuple) and at_ns else 0.0
         share = count / triggers
         if share > max_share:
             yield Finding(
                 f"{camera} missed {count} of {triggers} triggers of {name}, the first at "
-                f"{float(at_ns[0]) / 1e9:.2f} s",
+                f"{first_ns / 1e9:.2f} s",
                 stream=camera,
                 value=share,
                 limit=max_share,
@@ -58,6 +60,12 @@ def _judge(name: str, group: Mapping[str, Any], max_skew_ms: float, max_share: f
             value=float(median),
             limit=max_skew_ms,
         )
+
+
+def _number(value: Any) -> float:
+    """A number of the metadata; 0 for what is none."""
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    return float(value) if is_number else 0.0
 
 
 def _entries(group: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
