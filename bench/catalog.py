@@ -41,7 +41,7 @@ QUERIES = (
     "session = s00123",
     "robot = g1 and duration_s between 5 and 20 and not has finding self_collision",
 )
-TARGETS = {"ingest_per_s": 5000.0, "query_p95_ms": 100.0, "release_s": 30.0}
+TARGETS = {"ingest_per_s": 10_000.0, "query_p95_ms": 100.0, "release_s": 15.0}
 _GROUP = 2000
 _BEGIN, _STEP_S = datetime(2026, 1, 1, tzinfo=UTC), 25
 
@@ -74,13 +74,19 @@ def _entry(rng: random.Random, begin: int, number: int) -> EpisodeEntry:
     return EpisodeEntry(EpisodeRow(f"episode-{number:08d}", state=state, **facts), findings)
 
 
-def _fill(workspace: Workspace, episodes: int) -> float:
-    """Rows per second, audit events included."""
-    begin = time.perf_counter()
+def _fill(workspace: Workspace, episodes: int) -> tuple[float, float]:
+    """Rows per second, and per second of this process's CPU, audit events included.
+
+    Making the episodes up is no part of it. A server's own CPU time is not seen from here.
+    """
+    wall_s, cpu_s = 0.0, 0.0
     for group in entries(episodes):
+        begin, cpu_begin = time.perf_counter(), time.process_time()
         with workspace.database.write() as connection:
             add_episodes(connection, group, who="bench")
-    return episodes / (time.perf_counter() - begin)
+        wall_s += time.perf_counter() - begin
+        cpu_s += time.process_time() - cpu_begin
+    return episodes / wall_s, episodes / cpu_s
 
 
 def _ask(workspace: Workspace, repeats: int) -> dict[str, float]:
@@ -102,7 +108,7 @@ def measure(
 ) -> dict[str, Any]:
     """All figures of a run."""
     with make_workspace(place, catalog=catalog) as workspace:
-        rate = _fill(workspace, episodes)
+        rate, rate_cpu = _fill(workspace, episodes)
         queries = _ask(workspace, repeats)
         with workspace.database.read() as connection:
             begin = time.perf_counter()
@@ -110,7 +116,7 @@ def measure(
             count_s = time.perf_counter() - begin
         days = math.ceil(released / 0.85 * _STEP_S / 86400)
         until = (_BEGIN + timedelta(days=days)).date().isoformat()
-        begin = time.perf_counter()
+        begin, cpu_begin = time.perf_counter(), time.process_time()
         release = create_release(
             workspace,
             "bench",
@@ -118,6 +124,7 @@ def measure(
             who="bench",
         )
         release_s = time.perf_counter() - begin
+        release_cpu_s = time.process_time() - cpu_begin
         begin = time.perf_counter()
         with workspace.database.read() as connection:
             breaks = list(verify(connection))
@@ -125,12 +132,14 @@ def measure(
     return {
         "episodes": episodes,
         "ingest_per_s": rate,
+        "ingest_per_cpu_s": rate_cpu,
         "query_p95_ms": max(queries.values()),
         "queries_ms": queries,
         "count_s": count_s,
         "counted": total,
         "released": release.episodes,
         "release_s": release_s,
+        "release_cpu_s": release_cpu_s,
         "audit_verify_s": verify_s,
         "audit_breaks": len(breaks),
     }
@@ -157,10 +166,14 @@ def main() -> int:
     for head in ("what", "is", "aim"):
         shown.add_column(head)
     shown.add_row("ingest, rows with audit events per second", f"{figures['ingest_per_s']:,.0f}",
-                  ">= 5,000")  # fmt: skip
+                  ">= 10,000")  # fmt: skip
+    shown.add_row("the same per second of this process's CPU",
+                  f"{figures['ingest_per_cpu_s']:,.0f}", "")  # fmt: skip
     for query, spent in figures["queries_ms"].items():
         shown.add_row(f"first page, p95: {query}", f"{spent:.1f} ms", "<= 100 ms")
-    shown.add_row(f"release of {figures['released']:,}", f"{figures['release_s']:.1f} s", "<= 30 s")
+    shown.add_row(f"release of {figures['released']:,}",
+                  f"{figures['release_s']:.1f} s, {figures['release_cpu_s']:.1f} CPU-s",
+                  "<= 15 s")  # fmt: skip
     shown.add_row("walk the audit log", f"{figures['audit_verify_s']:.1f} s", "")
     Console(width=None if sys.stdout.isatty() else 120).print(shown)
     asked.out.parent.mkdir(parents=True, exist_ok=True)
