@@ -27,7 +27,7 @@ from bench.episode.report import machine
 from corporeal.catalog.audit import verify
 from corporeal.catalog.episodes import EpisodeEntry, EpisodeRow, State, add_episodes
 from corporeal.catalog.query import count_episodes, episode_page
-from corporeal.catalog.workspace import Workspace, make_workspace
+from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
 from corporeal.catalog.workspace.workspace import CATALOG
 from corporeal.release import ReleaseOptions, create_release
 
@@ -89,27 +89,36 @@ def _fill(workspace: Workspace, episodes: int) -> tuple[float, float]:
     return episodes / wall_s, episodes / cpu_s
 
 
-def _ask(workspace: Workspace, repeats: int) -> dict[str, float]:
-    """Milliseconds for the first page of each query: the 95th percentile of all."""
+def _ask(workspace: Workspace, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Milliseconds for the first page of each query, by query.
+
+    The 95th percentile of all, and the median of this process's CPU time, which says more on a
+    machine that is shared.
+    """
     spent: dict[str, float] = {}
+    cpu_ms: dict[str, float] = {}
     for query in QUERIES:
-        times = []
+        times, cpu_times = [], []
         for _ in range(repeats):
             with workspace.database.read() as connection:
-                begin = time.perf_counter()
+                begin, cpu_begin = time.perf_counter(), time.process_time()
                 episode_page(connection, query, order="-recorded", limit=50)
                 times.append((time.perf_counter() - begin) * 1000)
+                cpu_times.append((time.process_time() - cpu_begin) * 1000)
         spent[query] = statistics.quantiles(times, n=20)[-1]
-    return spent
+        cpu_ms[query] = statistics.median(cpu_times)
+    return spent, cpu_ms
 
 
 def measure(
     place: Path, catalog: str, episodes: int, released: int, repeats: int
 ) -> dict[str, Any]:
-    """All figures of a run."""
-    with make_workspace(place, catalog=catalog) as workspace:
-        rate, rate_cpu = _fill(workspace, episodes)
-        queries = _ask(workspace, repeats)
+    """All figures of a run; a workspace that is there already has its episodes."""
+    is_filled = place.exists()
+    opened = open_workspace(place) if is_filled else make_workspace(place, catalog=catalog)
+    with opened as workspace:
+        rate, rate_cpu = (0.0, 0.0) if is_filled else _fill(workspace, episodes)
+        queries, queries_cpu = _ask(workspace, repeats)
         with workspace.database.read() as connection:
             begin = time.perf_counter()
             total = count_episodes(connection, "task = pick_place")
@@ -119,7 +128,7 @@ def measure(
         begin, cpu_begin = time.perf_counter(), time.process_time()
         release = create_release(
             workspace,
-            "bench",
+            f"bench_{time.time_ns()}",
             ReleaseOptions(where=f"recorded < {until}", objects=False),
             who="bench",
         )
@@ -135,6 +144,7 @@ def measure(
         "ingest_per_cpu_s": rate_cpu,
         "query_p95_ms": max(queries.values()),
         "queries_ms": queries,
+        "queries_cpu_ms": queries_cpu,
         "count_s": count_s,
         "counted": total,
         "released": release.episodes,
@@ -152,25 +162,34 @@ def main() -> int:
     parser.add_argument("--released", type=int, default=100_000, help="episodes of the release")
     parser.add_argument("--repeats", type=int, default=20, help="of every query")
     parser.add_argument("--catalog", default=CATALOG, help="an empty database; SQLite by default")
+    parser.add_argument(
+        "--lab", type=Path, help="a workspace to fill, or one that a run has filled"
+    )
     parser.add_argument("--out", type=Path, default=Path("out/bench_catalog.json"))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-catalog-") as place:
-        figures = measure(Path(place) / "lab", asked.catalog, episodes=asked.episodes,
+        lab = asked.lab or Path(place) / "lab"
+        figures = measure(lab, asked.catalog, episodes=asked.episodes,
                           released=asked.released, repeats=asked.repeats)  # fmt: skip
     reached = {
-        "ingest_per_s": figures["ingest_per_s"] >= TARGETS["ingest_per_s"],
+        # A workspace that was full has nothing to say of this.
+        "ingest_per_s": not figures["ingest_per_s"]
+        or figures["ingest_per_s"] >= TARGETS["ingest_per_s"],
         "query_p95_ms": figures["query_p95_ms"] <= TARGETS["query_p95_ms"],
         "release_s": figures["release_s"] <= TARGETS["release_s"],
     }
     shown = Table(title=f"a catalogue of {asked.episodes:,} episodes")
     for head in ("what", "is", "aim"):
         shown.add_column(head)
-    shown.add_row("ingest, rows with audit events per second", f"{figures['ingest_per_s']:,.0f}",
-                  ">= 10,000")  # fmt: skip
-    shown.add_row("the same per second of this process's CPU",
-                  f"{figures['ingest_per_cpu_s']:,.0f}", "")  # fmt: skip
+    if figures["ingest_per_s"]:
+        shown.add_row("ingest, rows with audit events per second", f"{figures['ingest_per_s']:,.0f}",
+                      ">= 10,000")  # fmt: skip
+        shown.add_row("the same per second of this process's CPU",
+                      f"{figures['ingest_per_cpu_s']:,.0f}", "")  # fmt: skip
     for query, spent in figures["queries_ms"].items():
-        shown.add_row(f"first page, p95: {query}", f"{spent:.1f} ms", "<= 100 ms")
+        cpu = figures["queries_cpu_ms"][query]
+        shown.add_row(f"first page, p95: {query}", f"{spent:.1f} ms, {cpu:.1f} CPU-ms",
+                      "<= 100 ms")  # fmt: skip
     shown.add_row(f"release of {figures['released']:,}",
                   f"{figures['release_s']:.1f} s, {figures['release_cpu_s']:.1f} CPU-s",
                   "<= 15 s")  # fmt: skip

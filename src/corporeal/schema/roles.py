@@ -8,6 +8,7 @@ JOINT_POSITION: Final = "joint_position"
 JOINT_VELOCITY: Final = "joint_velocity"
 JOINT_TORQUE: Final = "joint_torque"
 JOINT_POSITION_TARGET: Final = "joint_position_target"
+JOINT_VELOCITY_TARGET: Final = "joint_velocity_target"
 JOINT_TORQUE_TARGET: Final = "joint_torque_target"
 BASE_POSE: Final = "base_pose"
 BASE_VELOCITY: Final = "base_velocity"
@@ -30,6 +31,8 @@ MEASURED: Final = (JOINT_POSITION, STATE)
 """Where the robot is, the best description first."""
 COMMANDED: Final = (JOINT_POSITION_TARGET, ACTION, ACTIONS)
 """What the robot was told, the best description first."""
+OTHER_TARGETS: Final = (JOINT_VELOCITY_TARGET, JOINT_TORQUE_TARGET)
+"""What it was told instead where it was told no positions."""
 
 # Ends of the names of streams of which a robot may have several.
 IMU: Final = "_imu"
