@@ -27,7 +27,7 @@ from bench.episode.report import machine
 from corporeal.catalog.audit import verify
 from corporeal.catalog.episodes import EpisodeEntry, EpisodeRow, State, add_episodes
 from corporeal.catalog.query import count_episodes, episode_page
-from corporeal.catalog.workspace import Workspace, make_workspace
+from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
 from corporeal.catalog.workspace.workspace import CATALOG
 from corporeal.release import ReleaseOptions, create_release
 
@@ -41,7 +41,7 @@ QUERIES = (
     "session = s00123",
     "robot = g1 and duration_s between 5 and 20 and not has finding self_collision",
 )
-TARGETS = {"ingest_per_s": 5000.0, "query_p95_ms": 100.0, "release_s": 30.0}
+TARGETS = {"ingest_per_s": 10_000.0, "query_p95_ms": 100.0, "release_s": 15.0}
 _GROUP = 2000
 _BEGIN, _STEP_S = datetime(2026, 1, 1, tzinfo=UTC), 25
 
@@ -74,50 +74,66 @@ def _entry(rng: random.Random, begin: int, number: int) -> EpisodeEntry:
     return EpisodeEntry(EpisodeRow(f"episode-{number:08d}", state=state, **facts), findings)
 
 
-def _fill(workspace: Workspace, episodes: int) -> float:
-    """Rows per second, audit events included."""
-    begin = time.perf_counter()
+def _fill(workspace: Workspace, episodes: int) -> tuple[float, float]:
+    """Rows per second, and per second of this process's CPU, audit events included.
+
+    Making the episodes up is no part of it. A server's own CPU time is not seen from here.
+    """
+    wall_s, cpu_s = 0.0, 0.0
     for group in entries(episodes):
+        begin, cpu_begin = time.perf_counter(), time.process_time()
         with workspace.database.write() as connection:
             add_episodes(connection, group, who="bench")
-    return episodes / (time.perf_counter() - begin)
+        wall_s += time.perf_counter() - begin
+        cpu_s += time.process_time() - cpu_begin
+    return episodes / wall_s, episodes / cpu_s
 
 
-def _ask(workspace: Workspace, repeats: int) -> dict[str, float]:
-    """Milliseconds for the first page of each query: the 95th percentile of all."""
+def _ask(workspace: Workspace, repeats: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Milliseconds for the first page of each query, by query.
+
+    The 95th percentile of all, and the median of this process's CPU time, which says more on a
+    machine that is shared.
+    """
     spent: dict[str, float] = {}
+    cpu_ms: dict[str, float] = {}
     for query in QUERIES:
-        times = []
+        times, cpu_times = [], []
         for _ in range(repeats):
             with workspace.database.read() as connection:
-                begin = time.perf_counter()
+                begin, cpu_begin = time.perf_counter(), time.process_time()
                 episode_page(connection, query, order="-recorded", limit=50)
                 times.append((time.perf_counter() - begin) * 1000)
+                cpu_times.append((time.process_time() - cpu_begin) * 1000)
         spent[query] = statistics.quantiles(times, n=20)[-1]
-    return spent
+        cpu_ms[query] = statistics.median(cpu_times)
+    return spent, cpu_ms
 
 
 def measure(
     place: Path, catalog: str, episodes: int, released: int, repeats: int
 ) -> dict[str, Any]:
-    """All figures of a run."""
-    with make_workspace(place, catalog=catalog) as workspace:
-        rate = _fill(workspace, episodes)
-        queries = _ask(workspace, repeats)
+    """All figures of a run; a workspace that is there already has its episodes."""
+    is_filled = place.exists()
+    opened = open_workspace(place) if is_filled else make_workspace(place, catalog=catalog)
+    with opened as workspace:
+        rate, rate_cpu = (0.0, 0.0) if is_filled else _fill(workspace, episodes)
+        queries, queries_cpu = _ask(workspace, repeats)
         with workspace.database.read() as connection:
             begin = time.perf_counter()
             total = count_episodes(connection, "task = pick_place")
             count_s = time.perf_counter() - begin
         days = math.ceil(released / 0.85 * _STEP_S / 86400)
         until = (_BEGIN + timedelta(days=days)).date().isoformat()
-        begin = time.perf_counter()
+        begin, cpu_begin = time.perf_counter(), time.process_time()
         release = create_release(
             workspace,
-            "bench",
+            f"bench_{time.time_ns()}",
             ReleaseOptions(where=f"recorded < {until}", objects=False),
             who="bench",
         )
         release_s = time.perf_counter() - begin
+        release_cpu_s = time.process_time() - cpu_begin
         begin = time.perf_counter()
         with workspace.database.read() as connection:
             breaks = list(verify(connection))
@@ -125,12 +141,15 @@ def measure(
     return {
         "episodes": episodes,
         "ingest_per_s": rate,
+        "ingest_per_cpu_s": rate_cpu,
         "query_p95_ms": max(queries.values()),
         "queries_ms": queries,
+        "queries_cpu_ms": queries_cpu,
         "count_s": count_s,
         "counted": total,
         "released": release.episodes,
         "release_s": release_s,
+        "release_cpu_s": release_cpu_s,
         "audit_verify_s": verify_s,
         "audit_breaks": len(breaks),
     }
@@ -143,24 +162,37 @@ def main() -> int:
     parser.add_argument("--released", type=int, default=100_000, help="episodes of the release")
     parser.add_argument("--repeats", type=int, default=20, help="of every query")
     parser.add_argument("--catalog", default=CATALOG, help="an empty database; SQLite by default")
+    parser.add_argument(
+        "--lab", type=Path, help="a workspace to fill, or one that a run has filled"
+    )
     parser.add_argument("--out", type=Path, default=Path("out/bench_catalog.json"))
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-catalog-") as place:
-        figures = measure(Path(place) / "lab", asked.catalog, episodes=asked.episodes,
+        lab = asked.lab or Path(place) / "lab"
+        figures = measure(lab, asked.catalog, episodes=asked.episodes,
                           released=asked.released, repeats=asked.repeats)  # fmt: skip
     reached = {
-        "ingest_per_s": figures["ingest_per_s"] >= TARGETS["ingest_per_s"],
+        # A workspace that was full has nothing to say of this.
+        "ingest_per_s": not figures["ingest_per_s"]
+        or figures["ingest_per_s"] >= TARGETS["ingest_per_s"],
         "query_p95_ms": figures["query_p95_ms"] <= TARGETS["query_p95_ms"],
         "release_s": figures["release_s"] <= TARGETS["release_s"],
     }
     shown = Table(title=f"a catalogue of {asked.episodes:,} episodes")
     for head in ("what", "is", "aim"):
         shown.add_column(head)
-    shown.add_row("ingest, rows with audit events per second", f"{figures['ingest_per_s']:,.0f}",
-                  ">= 5,000")  # fmt: skip
+    if figures["ingest_per_s"]:
+        shown.add_row("ingest, rows with audit events per second",
+                      f"{figures['ingest_per_s']:,.0f}", ">= 10,000")  # fmt: skip
+        shown.add_row("the same per second of this process's CPU",
+                      f"{figures['ingest_per_cpu_s']:,.0f}", "")  # fmt: skip
     for query, spent in figures["queries_ms"].items():
-        shown.add_row(f"first page, p95: {query}", f"{spent:.1f} ms", "<= 100 ms")
-    shown.add_row(f"release of {figures['released']:,}", f"{figures['release_s']:.1f} s", "<= 30 s")
+        cpu = figures["queries_cpu_ms"][query]
+        shown.add_row(f"first page, p95: {query}", f"{spent:.1f} ms, {cpu:.1f} CPU-ms",
+                      "<= 100 ms")  # fmt: skip
+    shown.add_row(f"release of {figures['released']:,}",
+                  f"{figures['release_s']:.1f} s, {figures['release_cpu_s']:.1f} CPU-s",
+                  "<= 15 s")  # fmt: skip
     shown.add_row("walk the audit log", f"{figures['audit_verify_s']:.1f} s", "")
     Console(width=None if sys.stdout.isatty() else 120).print(shown)
     asked.out.parent.mkdir(parents=True, exist_ok=True)

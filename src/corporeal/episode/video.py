@@ -173,11 +173,8 @@ class Decoder:
     def __init__(
         self, index: PacketIndex, shape: tuple[int, ...], read: Callable[[int, int], bytes]
     ) -> None:
-        self._index = index
         self._shape = shape
-        self._read = read
-        self._keys = np.flatnonzero(index.is_key)
-        self._next = -1
+        self._follow(index, read)
         self._context: VideoCodecContext | None = None
         # Converters are kept: setting one up costs more than converting a picture. They have one
         # thread: more cost more in all, and a process that is forked would wait for them for ever.
@@ -200,22 +197,26 @@ class Decoder:
         frame = self._frame(number)
         if (height, width) == self._shape[:2]:
             shown = self._planar.reformat(frame, format="gbrp", **one_thread())
-            for place, plane in zip((1, 2, 0), shown.planes, strict=True):
-                rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-                out[place] = rows[:height, :width]
         else:
+            # Planes cost half of what pixels of three bytes cost, to scale and to take apart.
             shown = self._planar.reformat(
-                frame, width=width, height=height, format="rgb24",
+                frame, width=width, height=height, format="gbrp",
                 interpolation=Interpolation.AREA, **one_thread(),
             )  # fmt: skip
-            out[...] = shown.to_ndarray().transpose(2, 0, 1)
-        if out.dtype != np.uint8:
-            out *= _PER_LEVEL
+        for place, plane in zip((1, 2, 0), shown.planes, strict=True):
+            rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
+            if out.dtype == np.uint8:
+                out[place] = rows[:height, :width]
+            else:
+                np.multiply(rows[:height, :width], _PER_LEVEL, out=out[place])
 
     def turn_to(self, index: PacketIndex, read: Callable[[int, int], bytes]) -> None:
         """Go on with another movie of the same size, without the cost of a new decoder."""
         if (index.codec, index.extradata) != (self._index.codec, self._index.extradata):
             self._context = None
+        self._follow(index, read)
+
+    def _follow(self, index: PacketIndex, read: Callable[[int, int], bytes]) -> None:
         self._index, self._read = index, read
         self._keys, self._next = np.flatnonzero(index.is_key), -1
 
@@ -248,11 +249,11 @@ class Decoder:
         return frame
 
     def _packets(self, first: int, stop: int) -> Iterator[bytes]:
-        start, size = self._index.start[first:stop], self._index.size[first:stop]
-        low, high = int(start.min()), int((start + size).max())
+        start, size = (each[first:stop].tolist() for each in (self._index.start, self._index.size))
+        low, high = min(start), max(map(sum, zip(start, size, strict=True)))
         block = self._read(low, high - low)
-        for begin, length in zip((start - low).tolist(), size.tolist(), strict=True):
-            yield block[begin : begin + length]
+        for begin, length in zip(start, size, strict=True):
+            yield block[begin - low : begin - low + length]
 
     def _restart(self) -> VideoCodecContext:
         if self._context is not None:

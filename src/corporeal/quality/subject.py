@@ -123,7 +123,15 @@ class Subject:
 
     @property
     def action(self) -> Track:
-        """What the robot was told: joint targets, or whatever the source calls its action."""
+        """What the robot was told: joint targets, or whatever the source calls its action.
+
+        Targets of velocities or torques are none that the positions could be held against.
+        """
+        others = self.find_track(*roles.OTHER_TARGETS)
+        if others is not None and self.find_track(*roles.COMMANDED) is None:
+            raise NotAssessed(
+                f"the action is {others.spec.name}, which positions cannot be held against"
+            )
         return self.track(*roles.COMMANDED)
 
     @cached_property

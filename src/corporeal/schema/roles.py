@@ -33,6 +33,8 @@ MEASURED: Final = (JOINT_POSITION, STATE)
 """Where the robot is, the best description first."""
 COMMANDED: Final = (JOINT_POSITION_TARGET, ACTION, ACTIONS)
 """What the robot was told, the best description first."""
+OTHER_TARGETS: Final = (JOINT_VELOCITY_TARGET, JOINT_TORQUE_TARGET)
+"""What it was told instead where it was told no positions."""
 
 # Ends of the names of streams of which a robot may have several.
 IMU: Final = "_imu"

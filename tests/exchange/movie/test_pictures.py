@@ -51,7 +51,8 @@ def test_a_smaller_picture_keeps_the_colours(tmp_path: Path) -> None:
     large, _ = pictures_of(camera_of(footage(source, 2), [0, 1]))
     small, _ = pictures_of(camera_of(footage(source, 2), [0, 1], size=(24, 32)))
     assert small.shape == (24, 32, 3)
-    assert small.mean(axis=(0, 1)) == pytest.approx(large.mean(axis=(0, 1)), abs=1.5)
+    # FFmpeg's own rounding while it scales is worth a level or so.
+    assert small.mean(axis=(0, 1)) == pytest.approx(large.mean(axis=(0, 1)), abs=2)
 
 
 def test_rows_beyond_the_movie_are_an_error(tmp_path: Path) -> None:

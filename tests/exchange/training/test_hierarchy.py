@@ -157,7 +157,7 @@ def test_each_policy_has_scales_of_its_own(folder: Path) -> None:
     assert walk.normalisation is not None
     assert arms.normalisation is not None
     knee = open_robot("g1").joint_names.index("left_knee_joint")
-    wide, narrow = (each.normalisation.columns[STATE] for each in (walk, arms))
+    wide, narrow = walk.normalisation.columns[STATE], arms.normalisation.columns[STATE]
     assert wide.high[knee] - wide.low[knee] > 100 * (narrow.high[knee] - narrow.low[knee])
 
 

@@ -100,7 +100,7 @@ def read_ordering(text: str) -> Ordering:
 
 WALKS = (1_000, 16_000)
 """How many episodes are looked at in order before the condition is asked first."""
-_FEW = 20_000
+_FEW = 50_000
 _MANY = 100_000
 """Rows of another table that may be looked up first, for a page and for a whole listing."""
 

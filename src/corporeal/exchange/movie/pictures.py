@@ -38,16 +38,17 @@ class Colours:
 
     def __init__(self, height: int, width: int) -> None:
         self._height, self._width = height, width
-        self._reformatter = VideoReformatter()
+        self._reformatter, self._scaler = VideoReformatter(), VideoReformatter()
 
     def of(self, frame: av.VideoFrame) -> av.VideoFrame:
         """The frame as rgb24; a pixel of a smaller picture is the mean of its area."""
-        size = (frame.height, frame.width)
-        way = None if size == (self._height, self._width) else Interpolation.AREA
-        return self._reformatter.reformat(
-            frame, width=self._width, height=self._height, format="rgb24", interpolation=way,
-            **one_thread(),
-        )  # fmt: skip
+        if (frame.height, frame.width) != (self._height, self._width):
+            # In planes first, as a decoder for training does it: both show the same pictures.
+            frame = self._scaler.reformat(
+                frame, width=self._width, height=self._height, format="gbrp",
+                interpolation=Interpolation.AREA, **one_thread(),
+            )  # fmt: skip
+        return self._reformatter.reformat(frame, format="rgb24", **one_thread())
 
 
 def frames_of(camera: TableCamera) -> Iterator[av.VideoFrame]:

@@ -138,6 +138,6 @@ class PictureCache:
 
 
 def _head(content: str, camera: str, size: tuple[int, int], count: int) -> bytes:
-    stated = {"corporeal": "pictures", "version": 1, "content": content, "camera": camera,
+    stated = {"corporeal": "pictures", "version": 2, "content": content, "camera": camera,
               "height": size[0], "width": size[1], "pictures": count}  # fmt: skip
     return json.dumps(stated).encode().ljust(HEAD)

@@ -107,7 +107,8 @@ def _continuous(quaternions: Array) -> Array:
     """The same turns (T, L, 4) without jumps from one sign to the other."""
     dots = np.sum(quaternions[1:] * quaternions[:-1], axis=2)
     signs = np.cumprod(np.where(dots < 0, -1.0, 1.0), axis=0)
-    return quaternions * np.concatenate([np.ones_like(signs[:1]), signs])[..., None]
+    even: Array = quaternions * np.concatenate([np.ones_like(signs[:1]), signs])[..., None]
+    return even
 
 
 def _plain(name: str) -> str:

@@ -31,6 +31,7 @@ from corporeal.exchange.table import modes_of, row_times
 from corporeal.exchange.training.hierarchy import SubPolicy
 from corporeal.exchange.training.policy_command import command_signals
 from corporeal.schema import Stream
+from corporeal.schema.stream import Group
 from corporeal.signal.runs import runs
 from corporeal.words import counted, some_of
 
@@ -101,7 +102,7 @@ def find_pieces(dataset: Dataset, policy: SubPolicy, options: ExportOptions) -> 
             options = replace(options, rate_hz=layout_of(source, options).rate_hz)
         recording, chosen = _prepare(source, policy, options)
         if layout is None:
-            options = replace(options, **chosen)
+            options = replace(options, state=chosen["state"], action=chosen["action"])
             layout = layout_of(recording, options, needs_action=True)
         pieces += _pieces(recording, number, policy, layout)
     if layout is None or not pieces:
@@ -134,7 +135,7 @@ def _pieces(
     grid = row_times(recording, layout)
     labels = modes_of(recording, grid)
     if policy.modes is None:
-        stretches = [(0, len(grid))]
+        stretches: tuple[tuple[int, int], ...] = ((0, len(grid)),)
     else:
         stretches = runs(np.isin(labels, [MODES.index(mode) for mode in policy.modes]))
     for first, stop in stretches:
@@ -183,7 +184,7 @@ def _prepare(
                 signals[label] = _picked(signals[label], columns)
         added: dict[str, Signal] = {}
         for command in commands or ():
-            group = "observations" if part == "state" else "actions"
+            group: Group = "observations" if part == "state" else "actions"
             added |= command_signals(recording, command, group)
         signals |= added
         names[part] = (*(stream.path for stream, _ in kept), *added)
