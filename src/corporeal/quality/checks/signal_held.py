@@ -27,7 +27,7 @@ ROWS = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Hold:
+class HeldColumn:
     """A column that is held: for how many rows as a rule, and where it then steps."""
 
     column: int
@@ -67,7 +67,7 @@ def _is_measured(track: Track) -> bool:
     return spec.group == "observations" and spec.rate_hz is not None and len(track) >= 3 * FEWEST
 
 
-def hold_of(values: Array, column: int) -> Hold | None:
+def hold_of(values: Array, column: int) -> HeldColumn | None:
     """How long the values (T,) of a column are held while it moves; None where they are not."""
     steps = np.diff(values)
     changed = steps != 0
@@ -89,10 +89,10 @@ def hold_of(values: Array, column: int) -> Hold | None:
         return None
     if float((apart == 1).mean()) > FRESH:
         return None
-    return Hold(column, float(np.median(apart)), large)
+    return HeldColumn(column, float(np.median(apart)), large)
 
 
-def _finding(track: Track, holds: list[Hold], max_rows: float, max_hold_s: float) -> Finding:
+def _finding(track: Track, holds: list[HeldColumn], max_rows: float, max_hold_s: float) -> Finding:
     rows = float(np.median([hold.rows for hold in holds]))
     seconds = rows * track.period_s
     longest = max(holds, key=lambda hold: len(hold.steps))
