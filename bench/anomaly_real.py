@@ -124,7 +124,7 @@ def spoil(recording: Recording, failure: Failure, seed: int) -> tuple[Recording,
     assert action is not None
     signals = dict(recording.signals)
     stamps = np.asarray(signals[state].time_ns)
-    names = signals[state].spec.components
+    names = Subject(recording).tracks[state].names
     robot = recording.embodiment
     joints = set(robot.joint_names) if robot is not None else set()
     hands = [n for n, name in enumerate(names) if is_hand(name, robot) or name not in joints]

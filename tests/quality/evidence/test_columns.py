@@ -40,7 +40,7 @@ def _rounded_degrees(values: np.ndarray) -> np.ndarray:
 
 def _wrapped(values: np.ndarray) -> np.ndarray:
     """Degrees from 0 to 360: the joints pass zero."""
-    return np.degrees(values - np.median(table_values(), axis=0)) % 360
+    return np.asarray(np.degrees(values - np.median(table_values(), axis=0)) % 360)
 
 
 def table_values() -> np.ndarray:
@@ -77,7 +77,7 @@ def test_a_leap_is_found_in_any_unit(convert: Conversion) -> None:
     values[100, 3] += convert(np.full((1, 14), 0.4))[0, 0] - convert(np.zeros((1, 14)))[0, 0]
     leaps = ArraySignal(state.spec, np.asarray(state.time_ns), values)
     spoilt = replace(recording, signals={**recording.signals, "observation.state": leaps})
-    (finding,) = assess(Subject(spoilt), only=["signal_spikes"]).findings
+    (finding,) = assess(Subject(spoilt), only=("signal_spikes",)).findings
     assert finding.frames == ((100, 101),)
 
 

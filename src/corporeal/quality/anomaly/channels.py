@@ -111,7 +111,7 @@ class _Gathering:
         for side, title in zip(sides, ("near", "far"), strict=False):
             self._add_hand(side, title, places.get(f"{side}_hand"), shut[side])
         if "near_opening" in self.felt:
-            self.felt["grips"] = _last(sum((_grips(shut[side]) for side in sides[:2]), 0.0))
+            self.felt["grips"] = _last(np.sum([_grips(shut[side]) for side in sides[:2]], axis=0))
         nothing = np.zeros(len(self.fine))
         near, far, *_ = (*(shut[side] for side in sides[:2]), nothing, nothing)
         return near, far

@@ -88,8 +88,13 @@ class Envelope:
     def save(self, path: Path) -> None:
         """Write it as a .npz file without pickles."""
         head = json.dumps({"detector": "envelope", "names": self.names, "tasks": self.tasks})
-        arrays = {"middle": self.middle, "spread": self.spread, "limits": self.limits}
-        np.savez(path, head=np.array(head), **arrays)
+        np.savez(
+            path,
+            head=np.array(head),
+            middle=self.middle,
+            spread=self.spread,
+            limits=self.limits,
+        )
 
     @classmethod
     def load(cls, path: Path) -> Envelope:

@@ -32,9 +32,9 @@ def find(
     Told by the body alone, so that it does not matter that all episodes are alike: by limits;
     elbows inside the trunk or above the shoulders; hands above the shoulders, behind the elbows or
     beyond the middle; two arms that do not rest alike; hands that turn more than the joints of
-    one that is led. The change must gain `min_gain`, clean sets reach 0.25. Arms that look natural
-    as they stand (below `min_unnatural`) need `min_gain_natural`, and ask a human only. So does a
-    single episode among natural ones that gains `min_gain_alone`.
+    one that is led. The change must gain `min_gain`; the clean sets that it was tuned on reach
+    0.25. Arms that look natural as they stand (below `min_unnatural`) need `min_gain_natural`, and
+    ask a human only. So does a single episode among natural ones that gains `min_gain_alone`.
 
     Why: one wrong line in a converter makes every episode wrong in the same way, and no comparison
     between episodes shows it; the policy is trained well and moves another joint on the robot.

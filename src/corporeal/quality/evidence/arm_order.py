@@ -43,7 +43,7 @@ OWN_AXES = 0.5
 
 
 @dataclass(frozen=True)
-class Change:
+class ArmChange:
     """Columns of the arms as they may have to be read: pairs exchanged, or signs turned round."""
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -78,7 +78,7 @@ class Arms:
 
 
 @once_per_subject
-def arm_order_gains(subject: Subject) -> tuple[float, dict[Change, float]]:
+def arm_order_gains(subject: Subject) -> tuple[float, dict[ArmChange, float]]:
     """How unnatural the arms are as they stand, and what every change would gain.
 
     People and robots keep their elbows below and outside the shoulders when they begin, their
@@ -184,20 +184,24 @@ def _variants(count: int) -> tuple[list[tuple[int, ...]], list[Array]]:
     return kept, matrices
 
 
-def _changes(arms: Arms, kept: list[tuple[int, ...]]) -> list[tuple[Change, int, int]]:
+def _changes(arms: Arms, kept: list[tuple[int, ...]]) -> list[tuple[ArmChange, int, int]]:
     """Every change with the variants that the left and the right arm have in it."""
-    found: list[tuple[Change, int, int]] = []
+    found: list[tuple[ArmChange, int, int]] = []
     left, right = arms.names
     for number, joints in enumerate(kept, start=1):
         if not joints:
-            found.append((Change(pairs=tuple(zip(left, right, strict=True))), number, number))
+            found.append((ArmChange(pairs=tuple(zip(left, right, strict=True))), number, number))
             continue
         own, other = tuple(left[j] for j in joints), tuple(right[j] for j in joints)
         if len(joints) == 1:
-            changes = (Change(turned=own), Change(turned=other), Change(turned=own + other))
+            changes = (
+                ArmChange(turned=own),
+                ArmChange(turned=other),
+                ArmChange(turned=own + other),
+            )
         else:
             one, two = (own[0], own[1]), (other[0], other[1])
-            changes = Change(pairs=(one,)), Change(pairs=(two,)), Change(pairs=(one, two))
+            changes = ArmChange(pairs=(one,)), ArmChange(pairs=(two,)), ArmChange(pairs=(one, two))
         places = ((number, 0), (0, number), (number, number))
         found += [(change, *place) for change, place in zip(changes, places, strict=True)]
     return found
@@ -222,7 +226,8 @@ def _looks(arms: Arms, q: Array, variants: list[Array]) -> tuple[Array, Array]:
         place = poses[link, :, 3].copy()
         if at is not None:
             place += np.einsum("j,jif->if", at[:, 3], poses[link, :, :3].transpose(1, 0, 2))
-        return np.einsum("ikf,if->fk", torso[:, :3], place - torso[:, 3]).reshape(count, frames, 3)
+        turned = np.einsum("ikf,if->fk", torso[:, :3], place - torso[:, 3])
+        return np.asarray(turned.reshape(count, frames, 3))
 
     rows = []
     for side, (_, outwards) in enumerate(SIDES):
