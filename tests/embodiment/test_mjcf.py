@@ -269,7 +269,9 @@ def test_a_passive_rod_on_a_ball_joint_is_held_still_and_said(tmp_path: Path) ->
     robot = read_mjcf(_write(tmp_path, text))
     assert [joint.name for joint in robot.joints] == ["turn"]
     assert "rod" in [frame.name for frame in robot.frames]
-    assert robot.description == ("The ball joint socket is passive: what it carries stays still.")
+    assert robot.description == (
+        "Ball joints without a motor, what they carry stays still: socket."
+    )
 
 
 def test_a_ball_joint_that_carries_motors_is_three_hinges(tmp_path: Path) -> None:
