@@ -434,12 +434,13 @@ def count_all(chosen: argparse.Namespace) -> tuple[list[FileCount], list[Walk]]:
 
 def show(counts: list[FileCount], walks: list[Walk]) -> None:
     """What is wrong line by line, and one table."""
-    for each in (*counts, *walks):
+    judged: list[FileCount | Walk] = [*counts, *walks]
+    for each in judged:
         if each.wrong:
             print(f"{each.part:6}{each.file}: {'; '.join(each.wrong)}")
-    for each in counts:
-        if each.nameless:
-            print(f"{each.part:6}{each.file} without names: {'; '.join(each.nameless)}")
+    for count in counts:
+        if count.nameless:
+            print(f"{count.part:6}{count.file} without names: {'; '.join(count.nameless)}")
     titles = ("files read rightly", "limbs without names", "robots that walk")
     print(f"\n{'':8}" + "".join(f"{title:>22}" for title in titles))
     for part in ("tuned", "held", "both"):

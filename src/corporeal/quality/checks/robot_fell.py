@@ -3,8 +3,8 @@
 import numpy as np
 import scipy
 
+from corporeal.embodiment.collision import body_axes
 from corporeal.embodiment.engines import model_of
-from corporeal.embodiment.joints import body_axes
 from corporeal.errors import NotAssessed
 from corporeal.geometry import matrix_from_quaternion
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
