@@ -97,6 +97,9 @@ TUNED = (
     Source("qibullet", "robot_data/pepper.urdf", A),
     Source("pybullet", "pybullet_data/mjcf/humanoid*.xml", H, "mjcf/humanoid_symmetric.xml"),
     Source("pybullet", "pybullet_data/humanoid/humanoid.urdf", H, "humanoid/humanoid.urdf"),
+    Source("mani-skill", "robots/panda/mobile_panda_dual_arm.urdf", A),
+    Source("dm_control", "walkers/assets/humanoid_CMU*.xml", H, "humanoid_CMU_V2020.xml"),
+    Source("dm_control", "suite/humanoid_CMU.xml", H, "suite/humanoid_CMU.xml"),
 )  # fmt: skip
 HELD = (
     Source("icub-models", "robots/iCub*/model.urdf", H, "iCubGazeboV2_7/model.urdf"),
@@ -107,10 +110,8 @@ HELD = (
     Source("mani-skill", "robots/g1_humanoid/g1*[1s].urdf", H, "g1_humanoid/g1.urdf"),
     Source("mani-skill", "robots/g1_humanoid/g1*body.urdf", A),
     Source("mani-skill", "robots/humanoid/humanoid.xml", H),
-    Source("mani-skill", "robots/panda/mobile_panda_dual_arm.urdf", A),
-    Source("dm_control", "suite/humanoid*.xml", H, "suite/humanoid_CMU.xml"),
+    Source("dm_control", "suite/humanoid.xml", H),
     Source("dm_control", "testing/assets/humanoid.xml", H, "testing/assets/humanoid.xml"),
-    Source("dm_control", "walkers/assets/humanoid_CMU*.xml", H, "humanoid_CMU_V2020.xml"),
     Source("gymnasium", "mujoco/assets/humanoid*.xml", H, "assets/humanoid.xml"),
     Source("gymnasium-robotics", "mujoco/assets/humanoid*.xml", H),
     Source("brax", "assets/humanoid*.xml", H),
@@ -122,7 +123,6 @@ HELD = (
     Source("poppy-torso", "poppy_torso.urdf", A),
     Source("gym-aloha", "assets/bimanual_viperx_transfer_cube.xml", A),
 )
-# What a pip package is called once unpacked; models that stand beside the project need no package.
 SUFFIXES = (".urdf", ".xml", ".mjcf")
 FEW = 6
 
@@ -243,6 +243,8 @@ def _wrong_count(robot: Embodiment, path: Path) -> Iterator[str]:
                 *spec.excludes,
             ]:
                 spec.delete(each)
+            for geom in spec.geoms:
+                geom.material = ""
             for material in spec.materials:
                 material.textures = [""] * len(material.textures)
             for body in spec.bodies[1:]:
@@ -253,7 +255,8 @@ def _wrong_count(robot: Embodiment, path: Path) -> Iterator[str]:
             return
         counted = int((model.jnt_type >= 2).sum() + 3 * (model.jnt_type == 1).sum())
     dummies = 6 if robot.description and "six joints" in robot.description.lower() else 0
-    passive = robot.description.count("is passive") * 3 if robot.description else 0
+    _, _, balls = (robot.description or "").partition("stays still: ")
+    passive = 3 * len(balls.split(",")) if balls else 0
     if len(robot.joints) + dummies + passive != counted:
         yield f"{len(robot.joints)} joints, {counted} in the file"
     mimics = [joint.name for joint in robot.joints if joint.mimic is not None and joint.actuated]
@@ -431,12 +434,13 @@ def count_all(chosen: argparse.Namespace) -> tuple[list[FileCount], list[Walk]]:
 
 def show(counts: list[FileCount], walks: list[Walk]) -> None:
     """What is wrong line by line, and one table."""
-    for each in (*counts, *walks):
+    judged: list[FileCount | Walk] = [*counts, *walks]
+    for each in judged:
         if each.wrong:
             print(f"{each.part:6}{each.file}: {'; '.join(each.wrong)}")
-    for each in counts:
-        if each.nameless:
-            print(f"{each.part:6}{each.file} without names: {'; '.join(each.nameless)}")
+    for count in counts:
+        if count.nameless:
+            print(f"{count.part:6}{count.file} without names: {'; '.join(count.nameless)}")
     titles = ("files read rightly", "limbs without names", "robots that walk")
     print(f"\n{'':8}" + "".join(f"{title:>22}" for title in titles))
     for part in ("tuned", "held", "both"):

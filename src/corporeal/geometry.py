@@ -162,3 +162,11 @@ def continuous_quaternions(quaternions: Array) -> Array:
     signs = np.cumprod(np.concatenate([[1.0], np.where(dots < 0, -1.0, 1.0)]))
     same: Array = quaternions * signs[:, None]
     return same
+
+
+def middle_point(points: Array) -> int:
+    """The number of the one of points (N, 3) in a row that is farthest from both ends of it."""
+    near = np.linalg.norm(points - points[0], axis=1)
+    far = np.linalg.norm(points - points[-1], axis=1)
+    between = np.minimum(near, far)
+    return int(np.argmax(between > 0.98 * between.max() - 1e-9))

@@ -7,7 +7,7 @@ import pytest
 from tests.altered_robots import turn_link
 
 from corporeal.embodiment import open_robot
-from corporeal.embodiment.joints import body_axes, foot_axes
+from corporeal.embodiment.collision import body_axes, foot_axes
 from corporeal.geometry import matrix_from_rpy
 
 TURNS = [(0.0, 0.0, np.pi / 2), (np.pi / 2, 0.0, 0.0), (-np.pi / 2, 0.0, -np.pi / 2)]

@@ -8,6 +8,7 @@ import pytest
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.description.assembly import pose, pose_of
 from corporeal.embodiment.description.mjcf import read_mjcf
+from corporeal.embodiment.description.mjcf_joints import PASSIVE_BALLS
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array, matrix_from_quaternion
@@ -269,7 +270,7 @@ def test_a_passive_rod_on_a_ball_joint_is_held_still_and_said(tmp_path: Path) ->
     robot = read_mjcf(_write(tmp_path, text))
     assert [joint.name for joint in robot.joints] == ["turn"]
     assert "rod" in [frame.name for frame in robot.frames]
-    assert robot.description == ("The ball joint socket is passive: what it carries stays still.")
+    assert robot.description == PASSIVE_BALLS.format("socket")
 
 
 def test_a_ball_joint_that_carries_motors_is_three_hinges(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_a_spherical_joint_is_read_as_three_hinges(tmp_path: Path) -> None:
     text = ARM.replace('type="continuous"', 'type="spherical"', 1)
     robot = read_urdf(_write(tmp_path, text))
     assert robot.joint_names == ("slide", "turn_x", "turn_y", "turn_z")
-    assert "ball joint turn" in (robot.description or "")
+    assert robot.description == "Ball joints are read as three hinges about x, y and z: turn."
 
 
 def test_a_leader_named_without_its_side_is_the_one_of_the_same_side(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from corporeal.geometry import Array, matrix_from_rpy, rpy_from_matrix
 
 # A base that floats by joints of its own has so many, and links on the way that weigh nothing.
 DUMMIES, MASSLESS_KG = 6, 0.05
-BALL_AS_HINGES = "The ball joint {} is read as three hinges about x, y and z."
+BALLS_AS_HINGES = "Ball joints are read as three hinges about x, y and z: {}."
 PINNED = "The file holds the base by the world; having two legs, it is taken to float."
 FLOATS_BY_JOINTS = "Six joints that only let the base float are left out: it floats."
 

@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from corporeal.embodiment.embodiment import Joint, Link, Vector
-from corporeal.embodiment.joints.joint_map import middle_joint
-from corporeal.geometry import Array, matrix_from_rpy, matrix_from_vector, normalise
+from corporeal.geometry import Array, matrix_from_rpy, matrix_from_vector, middle_point, normalise
 
 # A limb has at least so many joints; twins differ by less than this share of their length.
 LEAST_JOINTS, TWIN_SHARE = 3, 0.06
@@ -184,7 +183,7 @@ class _Placed:
 
     def middle(self, chain: _Chain) -> str:
         """The knee or elbow: the joint farthest from both ends of a chain."""
-        return chain[middle_joint(np.array([*self.points(chain), self.tip(chain)]))]
+        return chain[middle_point(np.array([*self.points(chain), self.tip(chain)]))]
 
 
 def _resting(joint: Joint) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from corporeal.embodiment.description.assembly import (
-    BALL_AS_HINGES,
+    BALLS_AS_HINGES,
     JointDescription,
     ball_hinges,
 )
@@ -18,6 +18,7 @@ BY_JOINT, BY_JOINT_IN_PARENT, BY_TENDON = 0, 1, 3
 EQUALITY_JOINT = 2
 WRAPS_JOINT = 1
 FIXED_GAIN, NO_BIAS = 0, 0
+PASSIVE_BALLS = "Ball joints without a motor, what they carry stays still: {}."
 
 
 def read_motions(
@@ -36,16 +37,21 @@ def read_motions(
         listed = ", ".join(names[joint] for joint in order)
         notes.append(f"The file's actuators are in another order than its joints: {listed}.")
     motions: list[tuple[JointDescription, ...]] = []
+    split, passive = list[str](), list[str]()
     for joint in range(model.njnt):
         if int(model.jnt_type[joint]) != BALL:
             motion = _motion(model, joint, names, actuated, mimics.get(joint), drives)
             motions.append(() if motion is None else (motion,))
         elif model.nu and not _moves_any(model, joint, actuated):
             motions.append(())
-            notes.append(f"The ball joint {names[joint]} is passive: what it carries stays still.")
+            passive.append(names[joint])
         else:
             motions.append(ball_hinges(names[joint], actuated=joint in actuated))
-            notes.append(BALL_AS_HINGES.format(names[joint]))
+            split.append(names[joint])
+    if split:
+        notes.append(BALLS_AS_HINGES.format(", ".join(split)))
+    if passive:
+        notes.append(PASSIVE_BALLS.format(", ".join(passive)))
     return motions, notes
 
 

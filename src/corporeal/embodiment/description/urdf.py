@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from corporeal.embodiment.description.assembly import (
-    BALL_AS_HINGES,
+    BALLS_AS_HINGES,
     FLOATS_BY_JOINTS,
     JointDescription,
     LinkPiece,
@@ -210,7 +210,8 @@ def _read_joint(element: Element, path: Path) -> _Joint:
 
 
 def _ball_notes(joints: list[_Joint]) -> list[str]:
-    return [BALL_AS_HINGES.format(joint.name) for joint in joints if joint.type in BALLS]
+    balls = [joint.name for joint in joints if joint.type in BALLS]
+    return [BALLS_AS_HINGES.format(", ".join(balls))] if balls else []
 
 
 def _read_motion(element: Element, name: str, kind: str, where: str) -> JointDescription:

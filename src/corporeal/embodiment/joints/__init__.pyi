@@ -1,6 +1,3 @@
-from .body_axes import body_axes as body_axes
-from .body_axes import foot_axes as foot_axes
-from .joint_map import middle_joint as middle_joint
 from .joint_map import outward_joints as outward_joints
 from .joint_map import standing_positions as standing_positions
 from .joint_names import are_joints as are_joints

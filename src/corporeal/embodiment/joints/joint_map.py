@@ -93,11 +93,3 @@ def standing_positions(embodiment: Embodiment) -> Array:
     upper = np.array([np.inf if j.upper is None else j.upper for j in embodiment.actuated])
     named = np.array([posture.get(j.name, np.nan) for j in embodiment.actuated])
     return np.where(np.isnan(named), np.clip(0.0, lower, upper), named)
-
-
-def middle_joint(points: Array) -> int:
-    """The number of the knee or elbow among the origins (N, 3) of a limb's joints."""
-    near = np.linalg.norm(points - points[0], axis=1)
-    far = np.linalg.norm(points - points[-1], axis=1)
-    between = np.minimum(near, far)
-    return int(np.argmax(between > 0.98 * between.max() - 1e-9))

@@ -8,7 +8,7 @@ from itertools import permutations, product
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.joints import foot_axes
+from corporeal.embodiment.collision import foot_axes
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.errors import NotAssessed
 from corporeal.geometry import rotation_vectors

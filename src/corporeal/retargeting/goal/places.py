@@ -10,12 +10,12 @@ from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Joint
 from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.joints import (
-    middle_joint,
     outward_joints,
     standing_positions,
     words_in_name,
 )
 from corporeal.embodiment.kinematics import Kinematics
+from corporeal.geometry import middle_point
 from corporeal.retargeting.motion import SIDES
 
 # Joints of a person, and the words in a robot's joint names that tell them.
@@ -87,7 +87,7 @@ def _placed_like(
         {**names, "": end}, standing_positions(robot)[None]
     )
     points = np.array([poses.position(name)[0] for name in poses.names])
-    middle = middle_joint(points)
+    middle = middle_point(points)
     if not 0 < middle < len(limb):
         return []
     if part in ("knee", "elbow"):

@@ -12,10 +12,10 @@ import numpy as np
 from pydantic import Field
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.collision import shapes_of
+from corporeal.embodiment.collision import body_axes, shapes_of
 from corporeal.embodiment.embodiment import Label, Vector
 from corporeal.embodiment.engines import model_of
-from corporeal.embodiment.joints import body_axes, standing_positions
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError
 from corporeal.geometry import Array

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.collision import reach_along
+from corporeal.embodiment.collision import foot_axes, reach_along
 from corporeal.embodiment.embodiment import Shape
-from corporeal.embodiment.joints import foot_axes
 from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.errors import ModelError
 from corporeal.geometry import Array

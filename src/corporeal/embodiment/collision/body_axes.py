@@ -98,7 +98,7 @@ def _nearest_axis(direction: Array) -> Array:
     number = int(np.argmax(np.abs(direction)))
     if np.arccos(min(1.0, abs(float(direction[number])))) > NEAR_RAD:
         return direction
-    return np.eye(3)[number] * np.sign(direction[number])
+    return np.asarray(np.eye(3)[number] * np.sign(direction[number]))
 
 
 def _across(vector: Array, up: Array) -> Array:
