@@ -37,8 +37,8 @@ def run_clip(
     cpu_s = time.process_time() - begun
     contacts = np.asarray(result.goals.contacts, bool)
     uncut = ground_of(result.human).touches
-    made, supports = ours(result, cpu_s), result.goals.supports
-    yield OURS, figures_of(made, contacts, result.human, uncut=uncut, supports=supports)
+    own, supports = ours(result, cpu_s), result.goals.supports
+    yield OURS, figures_of(own, contacts, result.human, uncut=uncut, supports=supports)
     rivals: dict[str, Callable[[], RobotMotion]] = {}
     if "mink" in peers:
         rivals[FRAME_BY_FRAME] = lambda: frame_by_frame(result.human, robot)

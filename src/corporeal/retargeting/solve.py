@@ -27,7 +27,7 @@ from corporeal.retargeting.goal.footholds import (
 )
 from corporeal.retargeting.goal.goals import UP, body_of, confidence_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import RobotMap, robot_map
-from corporeal.retargeting.goal.supports import standing_feet, supports_of
+from corporeal.retargeting.goal.supports import lay_feet, supports_of
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, FAR_M, KNOWN, Goals, Retargeted
 from corporeal.retargeting.settings import InfeasiblePolicy, RetargetSettings
@@ -99,8 +99,7 @@ def _follow_person(
         )
     person = on_the_floor(motion, ground)
     supports = supports_of(person, mapped, body_of(person))
-    goals = goals_of(person, mapped)
-    goals = replace(goals, contacts=standing_feet(person, goals.contacts, supports))
+    goals = lay_feet(goals_of(person, mapped), person, mapped, supports)
     goals, lift = level_floor(goals, mapped.soles, person.rate_hz)
     raised = person.positions + (lift / goals.scales["leg"])[:, None, None] * UP
     person = replace(person, positions=raised)

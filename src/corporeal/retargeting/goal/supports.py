@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_dilation, gaussian_filter1d
 
 from corporeal.embodiment.collision import shapes_of
 from corporeal.geometry import Array, normalise
 from corporeal.retargeting.goal.footholds import points_stand
-from corporeal.retargeting.goal.goals import Body, knuckles, middle
+from corporeal.retargeting.goal.goals import Body, ankle_to_sole, knuckles, middle
 from corporeal.retargeting.goal.robot_map import RobotMap
 from corporeal.retargeting.motion import SIDES, HumanMotion
-from corporeal.retargeting.result import SUPPORTS, Supports
+from corporeal.retargeting.result import SUPPORTS, Goals, Supports
 from corporeal.signal.runs import Flags
 
 # Below these heights, in m and of somebody whose legs are so long, a point that is still rests on
@@ -25,6 +27,8 @@ LOW_SHARE, BENT = 0.75, 0.57
 BESIDE_S = 0.4
 # A shank lies whose knee is less above the ankle than this share of its length.
 LYING = 0.35
+# A foot is where the knee puts it within about this time, s.
+SOFTLY_S = 0.1
 # Points of a link that touch the ground where a joint is are no farther from it, m.
 NEAR_JOINT_M = 0.12
 # A joint whose link has no shape is so far inside the robot, m.
@@ -45,19 +49,26 @@ def supports_of(person: HumanMotion, robot: RobotMap, body: Body) -> Supports | 
     return Supports(np.array(links, np.int64), np.array(points), np.array(radii), touches)
 
 
-def standing_feet(person: HumanMotion, touches: Flags, supports: Supports | None) -> Flags:
-    """Contacts (T, 2, 2) of heels and toes without those of feet whose shank lies on the ground.
+def lay_feet(
+    goals: Goals, person: HumanMotion, robot: RobotMap, supports: Supports | None
+) -> Goals:
+    """The goals with feet that do not stand where their shank lies on the ground.
 
-    Such a foot touches with its instep or its heel's back: no sole stands there.
+    Such a foot touches with its instep or its heel's back, and is where knee and shank put it: a
+    place over the ground, as feet that stand have one, would lift the knee.
     """
     if supports is None:
-        return touches
-    stands = touches.copy()
+        return goals
+    stands, positions = goals.contacts.copy(), dict(goals.positions)
     for foot, side in enumerate(SIDES):
-        shank = normalise(person.point(f"{side}_knee") - person.point(f"{side}_ankle"))
-        knee = supports.touches[:, SUPPORTS.index(f"{side}_knee")]
-        stands[knee & (shank[:, 2] < LYING), foot] = False
-    return stands
+        shank = normalise(person.point(f"{side}_ankle") - person.point(f"{side}_knee"))
+        lies = supports.touches[:, SUPPORTS.index(f"{side}_knee")] & (shank[:, 2] > -LYING)
+        stands[lies, foot] = False
+        ankle = positions[f"{side}_knee"] + robot.lengths["shank"] * shank
+        at = ankle + goals.rotations[f"{side}_foot"] @ ankle_to_sole(robot, side)
+        share = gaussian_filter1d(lies.astype(np.float64), SOFTLY_S * person.rate_hz)[:, None]
+        positions[f"{side}_foot"] = share * at + (1 - share) * positions[f"{side}_foot"]
+    return replace(goals, contacts=stands, positions=positions)
 
 
 def _touching(person: HumanMotion, body: Body) -> Flags:

@@ -78,7 +78,7 @@ class ChainPose:
 
     def rotation(self, link: int) -> Array:
         """Rotations (T, 3, 3) of a link."""
-        return self.links[link][:, :3].transpose(2, 0, 1)
+        return np.asarray(self.links[link][:, :3].transpose(2, 0, 1))
 
     def part(self, frames: slice) -> ChainPose:
         """Some of the frames, a view."""
