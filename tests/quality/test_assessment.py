@@ -144,3 +144,8 @@ def test_what_is_said_of_values_is_joined_only_where_the_moments_are_the_same() 
     ]
     joined = join_siblings(Assessment(tuple(frozen), {}), together).findings
     assert [each.siblings for each in joined] == [("observations/dq",), ()]
+    two = [
+        Finding(f"{joint} is stuck", stream="observations/q", frames=((3, 9),), check="blind")
+        for joint in ("a", "b")
+    ]
+    assert join_siblings(Assessment(tuple(two), {}), together).findings == tuple(two)

@@ -16,9 +16,10 @@ from tests.release.conftest import SCHEMA, Fill, robot_document
 from corporeal.catalog import audit
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import move_episodes
+from corporeal.catalog.query import every_episode
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
-from corporeal.release import ReleaseOptions, create_release, publication
+from corporeal.release import NothingChangedError, ReleaseOptions, create_release, publication
 from corporeal.release.manifest import load_manifest
 from corporeal.release.publication import Draft
 from corporeal.release.reading import find_release, list_releases, load_release
@@ -114,10 +115,25 @@ def test_failures_come_only_when_asked_for_and_in_a_split_of_their_own(
     manifest = load_release(workspace, both.reference)
     assert {each.id for each in manifest.episodes if each.negative} == set(failed)
     assert {each.id for each in manifest.episodes if each.split == "negatives"} == set(failed)
+    with workspace.database.read() as connection:
+        found = {row.id for row in every_episode(connection, "state = failed and in release both")}
+    assert found == set(failed), "a negative example is still found as a failure"
     # Released or annotated since, a failure is still one.
     with workspace.database.write() as connection:
         move_episodes(connection, failed[:1], "annotated", who="annotator", why=None)
     assert create_release(workspace, "good", who="lead").episodes == 20
+
+
+def test_a_release_made_again_without_a_change_is_the_one_before(
+    plain: Workspace, fill: Fill
+) -> None:
+    fill(plain, [{}] * 8)
+    create_release(plain, "walks", who="lead")
+    with pytest.raises(NothingChangedError, match=r"nothing changed since 1\.0\.0"):
+        create_release(plain, "walks", who="lead")
+    assert create_release(plain, "walks", ReleaseOptions(notes="n"), who="lead").version == "1.0.1"
+    fill(plain, [{}], seed="more")
+    assert create_release(plain, "walks", who="lead").version == "1.1.0"
 
 
 def test_a_failure_that_a_person_overruled_is_a_good_episode(plain: Workspace, fill: Fill) -> None:

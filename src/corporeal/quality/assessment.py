@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -168,8 +169,13 @@ def join_siblings(assessment: Assessment, recording: Recording) -> Assessment:
     finding stays with the first stream and names the others.
     """
     merged: dict[Any, list[Finding]] = {}
+    seen: Counter[Any] = Counter()
     for number, finding in enumerate(assessment.findings):
-        merged.setdefault(_cause(finding, recording) or number, []).append(finding)
+        cause = _cause(finding, recording) or number
+        # Two findings in one stream are two, such as of two joints at the same time.
+        place = seen[cause, finding.stream]
+        seen[cause, finding.stream] += 1
+        merged.setdefault((cause, place), []).append(finding)
     return replace(assessment, findings=tuple(_joined(group) for group in merged.values()))
 
 
@@ -191,8 +197,6 @@ def _joined(group: list[Finding]) -> Finding:
     streams = dict.fromkeys(each.stream for each in others if each.stream != first.stream)
     if not others:
         return first
-    if not streams:
-        return replace(first, message="; ".join(dict.fromkeys(each.message for each in group)))
     names = listed([str(stream) for stream in streams])
     message = f"{first.message}; the same in {names}, stamped by the same messages"
     return replace(first, message=message, siblings=tuple(map(str, streams)))

@@ -30,7 +30,7 @@ from corporeal.quality.assessment import (
     weigh_needs,
 )
 from corporeal.quality.batch import Batch, Synopsis
-from corporeal.quality.check import Finding, Verdict, findings_html, verdict
+from corporeal.quality.check import Finding, Verdict, checks, findings_html, verdict
 from corporeal.quality.policy import Policy
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
@@ -262,7 +262,7 @@ def inspect(
     return Report(
         source=dataset.source,
         format=dataset.format,
-        episodes=tuple(_with_batch(each, judged) for each in episodes),
+        episodes=tuple(_with_batch(each, judged, len(episodes)) for each in episodes),
         batch=judged,
         policy=request.policy,
         facts=dict(dataset.facts),
@@ -271,10 +271,24 @@ def inspect(
     )
 
 
-def _with_batch(episode: EpisodeReport, judged: Assessment) -> EpisodeReport:
-    """What is said of the set and names an episode is held against it, however many it names."""
-    about = tuple(each for each in judged.findings if episode.index in each.episodes)
+def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> EpisodeReport:
+    """What is said of the set and names an episode is held against it, however many it names.
+
+    Only what a reader finds wrong with the records of most of a set is a matter of the set.
+    """
+    about = tuple(
+        each
+        for each in judged.findings
+        if episode.index in each.episodes
+        and (_is_comparison(each) or 2 * len(each.episodes) <= max(2, count))
+    )
     return replace(episode, batch_findings=about) if about else episode
+
+
+def _is_comparison(finding: Finding) -> bool:
+    """Whether it comes from a check of batches, not from the reader under another check's name."""
+    known = checks().get(finding.check)
+    return known is not None and known.scope == "batch"
 
 
 def _results(

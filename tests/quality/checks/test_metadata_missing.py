@@ -31,3 +31,11 @@ def test_a_simulated_episode_has_no_operator_to_name() -> None:
     simulated = told(demonstration(), mode="synthetic")
     simulated = replace(simulated, missing_metadata=("operator", "station"))
     assert not list(find(Subject(simulated)))
+
+
+def test_a_log_that_nobody_told_anything_leaves_a_note() -> None:
+    bag = replace(demonstration(), missing_metadata=("operator", "session", "software", "mode"))
+    (found,) = find(Subject(bag))
+    assert found.severity == "note"
+    (found,) = find(Subject(bag), needed=("operator",))
+    assert found.severity is None

@@ -8,12 +8,15 @@ from corporeal.quality.subject import Subject
 
 # Without a person at the controls these two have nothing to name.
 _PERSONAL = {"operator", "station"}
+# What every recorder writes by itself.
+_RECORDED = {"session", "software", "mode"}
 
 
 def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Findings:
     """Yield the fields that are missing or empty: those of the schema, and those `needed` here.
 
-    A reader that misses what its format usually has leaves a note.
+    A log that no recorder was told anything about (not even its session, software or mode) and a
+    reader that misses what its format usually has leave a note.
 
     Why: what is not known of an episode when it is made cannot be asked of it later, such as
     which operator or which calibration a fault belongs to.
@@ -32,8 +35,13 @@ def find(subject: Subject, *, needed: tuple[str, ...] = ()) -> Findings:
         if name not in holes and recording.metadata.get(name) in (None, "", {}, [])
     ]
     if holes:
+        # What `needed` asks for was asked of this source; a schema fitted to a log was not.
+        untold = not needed and set(holes) >= _RECORDED
         yield Finding(
-            f"the metadata does not name: {', '.join(holes)}", value=float(len(holes)), limit=0.0
+            f"the metadata does not name: {', '.join(holes)}",
+            value=float(len(holes)),
+            limit=0.0,
+            severity="note" if untold else None,
         )
 
 
