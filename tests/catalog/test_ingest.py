@@ -111,7 +111,7 @@ def test_an_episode_lands_with_all_that_is_known_of_it(
     assert row.score is not None
     assert 0 <= row.score <= 1
     assert row.score == first.score
-    assert row.policy == "default@1.0.0"
+    assert row.policy == "default@1.1.0"
     assert kinds == {"schema", "embodiment", "policy"}
     assert _count(workspace, DOCUMENT) == 3
     assert _count(workspace, SCORE) > 3
@@ -138,7 +138,7 @@ def test_the_way_from_recorded_to_the_verdict_is_in_the_log(
         {"from": "recorded", "to": "checked"},
         {"from": "checked", "to": "failed"},
     ]
-    assert events[1]["why"] == "checked under default@1.0.0"
+    assert events[1]["why"] == "checked under default@1.1.0"
     assert any(events[2]["why"].endswith(message) for message in messages)
     assert events[2]["why"] == failed.reason
 

@@ -74,7 +74,7 @@ def test_a_stricter_policy_reaches_what_is_there_and_the_verdict_before_is_kept(
         told = [each["what"] for each in events_of(connection, f"episode:{rows[0].id}")]
         assert list(verify(connection)) == []
     assert [(each.verdict, each.policy) for each in history] == [
-        ("accepted", "default@1.0.0"),
+        ("accepted", "default@1.1.0"),
         ("quarantined", "strict@1.0.0"),
     ]
     assert "could not be judged: torque_mismatch" in str(history[1].reason)

@@ -80,7 +80,7 @@ def test_bad_data_exits_with_1_and_says_what_and_where(mixed: Path) -> None:
 def test_the_table_for_people_leads_with_the_worst(mixed: Path) -> None:
     page = _run("check", mixed, *ONLY).stdout
     assert page.index("b.h5") < page.index("a.h5")
-    assert "1 accepted, 0 quarantined, 1 failed of 2 under default@1.0.0" in page
+    assert "1 accepted, 0 quarantined, 1 failed of 2 under default@1.1.0" in page
     assert "corporeal check --explain values_not_finite" in page
 
 

@@ -70,7 +70,7 @@ def fill(tmp_path: Path) -> Fill:
             base = {"hash": digest, "bytes": path.stat().st_size, "file": f"e{number}.h5",
                     "task": "pick", "operator": "op1", "robot": "g1", "verdict": "accepted",
                     "score": (number % 10) / 10, "duration_s": 5.0 + number % 7,
-                    "recorded_ns": 10**18 + number, "policy": "default@1.0.0"}  # fmt: skip
+                    "recorded_ns": 10**18 + number, "policy": "default@1.1.0"}  # fmt: skip
             state = said.pop("state", "accepted")
             entries.append(made_entry(name, base | said, state=state, documents=documents))
         with workspace.database.write() as connection:
