@@ -13,6 +13,8 @@ from corporeal.words import some_of
 # A change that gains this share of the best one is named beside it.
 RIVAL = 0.8
 MOST_RIVALS = 2
+# A single episode is odd among so many natural ones.
+MOSTLY = 0.75
 Ranked = list[tuple[str, float]]
 """Changes with what they gain, the best first."""
 
@@ -35,7 +37,7 @@ def find(
     one that is led. The change must gain `min_gain`; the clean sets that it was tuned on reach
     0.25. Arms that look natural as they stand (below `min_unnatural`) need `min_gain_natural`, a
     single episode among natural ones `min_gain_alone`. It asks a human and fails nothing: arms may
-    be held in odd ways, and motions that nobody would make, such as waves of every joint, are found.
+    be held in odd ways.
 
     Why: one wrong line in a converter makes every episode wrong in the same way, and no comparison
     between episodes shows it; the policy is trained well and moves another joint on the robot.
@@ -51,7 +53,8 @@ def find(
         yield _of_the_set(known, ranked, limit, min_gain / 2)
         return
     natural = [each for each in known if each.measures[UNNATURAL] < min_unnatural]
-    if len(natural) < min_episodes:
+    # Where many are odd, each in its own way, the motion is: no order of columns would mend it.
+    if len(natural) < max(min_episodes, MOSTLY * len(known)):
         return
     for each in known:
         ranked = _ranked([each], 1.0)
