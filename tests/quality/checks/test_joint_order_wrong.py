@@ -92,7 +92,7 @@ def test_a_single_episode_among_natural_ones_asks_a_human(real: tuple[Recording,
     odd = changed(real[2], joint_position=edit, joint_position_target=edit)
     (finding,) = _found((*real[:2], odd, *real[3:]))
     assert finding.episodes == (real[2].index,)
-    assert finding.severity == "quarantine"
+    assert CHECK.severity == "quarantine"
     assert "left_elbow_joint and right_elbow_joint have their signs" in finding.message
 
 
