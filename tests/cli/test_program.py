@@ -27,8 +27,8 @@ from corporeal.testing import Workload
 COMMANDS = [
     "account", "annotate", "audit", "check", "checks", "convert", "delete", "demo", "document",
     "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge",
-    "migrate", "plot", "record", "recover", "release", "retarget", "retarget_live", "review",
-    "robot", "score", "select", "smoke_train", "snapshot", "split", "studio", "sync_test",
+    "migrate", "plot", "record", "recover", "rejudge", "release", "retarget", "retarget_live",
+    "review", "robot", "score", "select", "smoke_train", "snapshot", "split", "studio", "sync_test",
     "verify", "watch", "watch_folder",
 ]  # fmt: skip
 

@@ -38,7 +38,7 @@ _HEAD = """\
 # A policy of your own needs only what it changes; tasks: and robots: take the same rules.
 document: policy
 name: default
-version: 1.0.0
+version: 1.1.0
 description: The numbers of the specification.
 # What must have been judged, by what a source has. An episode without it is quarantined.
 needs:
