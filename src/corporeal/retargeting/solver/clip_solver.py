@@ -291,7 +291,7 @@ def _freeze(problem: ClipProblem, state: MotionState, band: Array, pull: Array) 
 
 
 # Frames of a piece, and those that it shares with the next.
-LENGTH, SHARED = 2400, 120
+LENGTH, SHARED = 2400, 240
 
 
 @dataclass(frozen=True)
