@@ -23,10 +23,18 @@ SPELT = {
 
 
 def _strings(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Strings that stand alone: the fixed part of `f"{side}_gripper"` is no role."""
+    """Strings that stand alone: the fixed part of `f"{side}_gripper"` is no role.
+
+    A type cannot be made of a constant: what stands in `Literal[...]` is let through.
+    """
     inside = {
         id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
         for part in node.values
+    }  # fmt: skip
+    inside |= {
+        id(part) for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
+        and node.value.id == "Literal" for part in ast.walk(node)
     }  # fmt: skip
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and id(node) not in inside:

@@ -270,8 +270,8 @@ def _write_table(
 ) -> dict[str, Any]:
     assert job.context is not None
     details = dict(writer.write(table, draft / "data", job.context))
-    if CUT in table.recording.metadata:
-        details[CUT] = table.recording.metadata[CUT]
+    if CUT in table.recording.facts.other:
+        details[CUT] = table.recording.facts.other[CUT]
     side = job.options.sides and write_side(
         table, draft / "side.h5", held=held_streams(job.context.layout, writer)
     )

@@ -35,6 +35,8 @@ SUPPORTS: tuple[str, ...] = (
 LEVEL_M, CLEAR_M = 0.015, 0.03
 # A goal counts as known from above this confidence on.
 KNOWN = 0.5
+FrameChoice = slice | NDArray[np.int64]
+"""Which of a motion's frames: from one to another, or by their numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +52,9 @@ class Limb:
     direction: Array
     confidence: Array
 
-    def part(self, first: int, stop: int) -> Limb:
-        """The frames from `first` up to, not including, `stop`."""
-        return replace(
-            self,
-            direction=self.direction[first:stop],
-            confidence=self.confidence[first:stop],
-        )
+    def take(self, frames: FrameChoice) -> Limb:
+        """Some of the frames."""
+        return replace(self, direction=self.direction[frames], confidence=self.confidence[frames])
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +70,7 @@ class Supports:
     radii: Array
     touches: NDArray[np.bool_]
 
-    def part(self, frames: slice | NDArray[np.int64]) -> Supports:
+    def take(self, frames: FrameChoice) -> Supports:
         """Some of the frames."""
         return replace(self, touches=self.touches[frames])
 
@@ -112,17 +110,21 @@ class Goals:
     limbs: Mapping[str, Limb] = field(default_factory=dict)
     supports: Supports | None = None
 
-    def part(self, first: int, stop: int) -> Goals:
-        """The frames from `first` up to, not including, `stop`."""
+    def take(self, frames: FrameChoice) -> Goals:
+        """Some of the frames."""
         return replace(
             self,
-            positions={name: at[first:stop] for name, at in self.positions.items()},
-            rotations={name: rotation[first:stop] for name, rotation in self.rotations.items()},
-            contacts=self.contacts[first:stop],
-            confidence=self.confidence[first:stop],
-            limbs={name: limb.part(first, stop) for name, limb in self.limbs.items()},
-            supports=None if self.supports is None else self.supports.part(slice(first, stop)),
+            positions={name: at[frames] for name, at in self.positions.items()},
+            rotations={name: rotation[frames] for name, rotation in self.rotations.items()},
+            contacts=self.contacts[frames],
+            confidence=self.confidence[frames],
+            limbs={name: limb.take(frames) for name, limb in self.limbs.items()},
+            supports=None if self.supports is None else self.supports.take(frames),
         )
+
+    def part(self, first: int, stop: int) -> Goals:
+        """The frames from `first` up to, not including, `stop`."""
+        return self.take(slice(first, stop))
 
 
 @dataclass(frozen=True, eq=False)

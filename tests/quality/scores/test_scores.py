@@ -199,7 +199,7 @@ def test_a_grasp_that_holds_succeeds_and_one_that_misses_does_not(skin: bool) ->
 def test_the_recorded_outcome_is_believed() -> None:
     dropped = replace(_grasp(True), metadata={"outcome": {"success": False, "failure": "drop"}})
     assert value("grasp_success", dropped) == 0.0
-    with pytest.raises(NotAssessed, match="no gripper closes"):
+    with pytest.raises(NotAssessed, match="no hand closes"):
         value("grasp_success", strokes())
 
 

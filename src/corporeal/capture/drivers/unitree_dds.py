@@ -36,7 +36,7 @@ _STATE = (
 )
 _COMMAND = (
     (roles.JOINT_POSITION_TARGET, "q", "rad"),
-    ("joint_velocity_target", "dq", "rad/s"),
+    (roles.JOINT_VELOCITY_TARGET, "dq", "rad/s"),
     (roles.JOINT_TORQUE_TARGET, "tau", "N m"),
 )
 _GAINS = (("joint_stiffness", "kp", "1"), ("joint_damping", "kd", "1"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -251,9 +251,10 @@ def _mcap_channel(schema: Any, channel: Any) -> BagChannel:
         return BagChannel(channel.topic, "", "", "", channel.message_encoding)
     is_text = schema.encoding not in ("protobuf", "flatbuffer")
     definition = schema.data.decode("utf-8", "replace") if is_text else bytes(schema.data)
+    stated: Mapping[str, str] = channel.metadata
     return BagChannel(
         channel.topic, schema.name, definition, schema.encoding, channel.message_encoding,
-        is_latched=_says_latched(channel.metadata.get("offered_qos_profiles")),
+        is_latched=_says_latched(stated.get("offered_qos_profiles")),
     )  # fmt: skip
 
 

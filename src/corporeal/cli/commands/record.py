@@ -25,7 +25,7 @@ from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.output import COLOURS, AsJson, console, emphasise, make_table, print_json, stderr
 from corporeal.cli.workspaces import enter_workspace
-from corporeal.episode.facts import CORRECTION
+from corporeal.episode.facts import CORRECTION, read_facts
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.protocol.card import operator_card
 from corporeal.quality.policy import open_policy
@@ -137,7 +137,7 @@ def _show_card(recorder: Recorder, *, quiet: bool) -> None:
     """What the protocol tells the operator, before the first episode."""
     if recorder.team.protocol is None or quiet:
         return
-    interface = recorder.settings.metadata.get("interface")
+    interface = read_facts(recorder.settings.metadata).other.get("interface")
     for line in operator_card(recorder.team.protocol, interface=interface):
         stderr().print(line, style="dim", soft_wrap=True)
 

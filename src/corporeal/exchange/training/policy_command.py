@@ -32,7 +32,7 @@ def command_signals(recording: Recording, command: str, group: Group) -> dict[st
     """The signals of a command by path; raises EpisodeError when nothing tells it."""
     prefix = "goal" if group == "observations" else "command"
     signals = {
-        "mode": _mode, "base_velocity": _base_velocity, "end_effectors": _end_effectors,
+        "mode": _mode, roles.BASE_VELOCITY: _base_velocity, "end_effectors": _end_effectors,
     }[command](recording)  # fmt: skip
     renamed: dict[str, Signal] = {}
     for name, (signal, values) in signals.items():
@@ -55,7 +55,7 @@ def _mode(recording: Recording) -> _Named:
 def _base_velocity(recording: Recording) -> _Named:
     commanded = velocity_command(recording)
     if commanded is not None:
-        return {"base_velocity": (commanded, np.asarray(commanded[:], np.float32))}
+        return {roles.BASE_VELOCITY: (commanded, np.asarray(commanded[:], np.float32))}
     joints = _clock(recording)
     motion = base_motion(recording, joints.time_ns)
     if motion is None:
@@ -64,8 +64,8 @@ def _base_velocity(recording: Recording) -> _Named:
             f"{roles.BASE_POSE}; expected one of them. Leave base_velocity out of the hierarchy."
         )
     values = motion.astype(np.float32)
-    made = _made("base_velocity", joints, values, _VELOCITY, _VELOCITY_UNITS, "linear")
-    return {"base_velocity": made}
+    made = _made(roles.BASE_VELOCITY, joints, values, _VELOCITY, _VELOCITY_UNITS, "linear")
+    return {roles.BASE_VELOCITY: made}
 
 
 def _end_effectors(recording: Recording) -> _Named:

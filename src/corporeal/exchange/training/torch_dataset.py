@@ -277,7 +277,7 @@ class EpisodeDataset:
                 first=first,
                 length=len(table),
                 success=table.success,
-                origin=recording.metadata.get(CUT, {}).get("episode", recording.id),
+                origin=recording.facts.other.get(CUT, {}).get("episode", recording.id),
             )
             first += len(table)
         self.tasks = tuple(tasks)

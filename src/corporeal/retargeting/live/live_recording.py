@@ -215,7 +215,6 @@ def as_followed(frames: LiveFrames, even: Retargeted) -> tuple[Retargeted, NDArr
     nearest = np.clip(np.rint(since * even.rate_hz).astype(int), 0, len(even) - 1)
     step_s = frames.step_s or float(np.percentile(np.diff(times), _SHORT_SHARE))
     error = frames.error_m[kept]
-    goals = even.goals
     followed = replace(
         even,
         rate_hz=1 / step_s,
@@ -228,13 +227,7 @@ def as_followed(frames: LiveFrames, even: Retargeted) -> tuple[Retargeted, NDArr
             confidence=even.human.confidence[nearest],
             rotations={name: turned[nearest] for name, turned in even.human.rotations.items()},
         ),
-        goals=replace(
-            goals,
-            positions={name: place[nearest] for name, place in goals.positions.items()},
-            rotations={name: turned[nearest] for name, turned in goals.rotations.items()},
-            contacts=goals.contacts[nearest],
-            confidence=goals.confidence[nearest],
-        ),
+        goals=even.goals.take(nearest),
         error_m=error,
         infeasible=np.asarray(error.max(axis=1) > FAR_M),
     )

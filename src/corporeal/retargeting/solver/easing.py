@@ -388,7 +388,7 @@ class _Pass:
             self.tasks.chain,
             self.tasks.person.rate_hz,
             stands,
-            None if supports is None else supports.part(inside),
+            None if supports is None else supports.take(inside),
         )
 
 
