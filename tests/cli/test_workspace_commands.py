@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from pathlib import Path
@@ -145,6 +146,38 @@ def test_a_release_is_named_for_its_lineage_as_for_its_export(lab: Path) -> None
     assert plain == full
     assert plain["edges"]
     assert "got nothing in the catalogue" in _complaint("lineage", "gone@1.0.0", "--workspace", lab)
+
+
+def test_a_model_is_found_from_its_release_and_leads_back_to_it(lab: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "model[1].safetensors"
+    weights.write_bytes(b"weights")
+    digest = "sha256:" + hashlib.sha256(b"weights").hexdigest()
+    recording = ("release", "add-model", "small@1.0.0", "act-small", "--workspace", lab)
+    told = _good(*recording, "--file", weights, "--meta", "steps=100")
+    assert "act-small was trained on small@1.0.0" in told
+    assert "model act-small, model[1].safetensors" in _good(
+        "lineage", "small@1.0.0", "--workspace", lab
+    )
+    graph = json.loads(_good("lineage", "model:act-small", "--workspace", lab, "--json"))
+    facts = next(each for each in graph["nodes"] if each["id"] == "model:act-small")["facts"]
+    assert (facts["hash"], facts["metadata"]) == (digest, {"steps": "100"})
+    assert any(each["id"].startswith("episode:") for each in graph["nodes"])
+    assert digest in _good("audit", "log", "model:act-small", "--workspace", lab, "--json")
+
+
+def test_a_model_stands_for_one_file_and_is_recorded_once(lab: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "model.pt"
+    weights.write_bytes(b"one")
+    recording = ("release", "add-model", "small@1.0.0", "once", "--workspace", lab, "--file")
+    _good(*recording, weights)
+    assert "recorded for small@1.0.0 already" in _complaint(*recording, weights)
+    weights.write_bytes(b"two")
+    assert "a name of its own" in _complaint(*recording, weights)
+    assert "expected a file" in _complaint(*recording, tmp_path)
+    assert "name of a model" in _complaint(
+        "release", "add-model", "small@1.0.0", "a b", "--workspace", lab
+    )
+    assert "gone" in _complaint("release", "add-model", "gone@1.0.0", "m", "--workspace", lab)
 
 
 def test_the_history_of_an_episode_is_told(lab: Path) -> None:
