@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from corporeal.cli.commands.release import shares_of
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.training import read_weights
 
 
 def _run(*arguments: str | Path, env: dict[str, str] | None = None) -> Result:
@@ -112,6 +114,10 @@ def test_a_release_is_exported_and_every_row_leads_back(lab: Path, tmp_path: Pat
     out = tmp_path / "dataset"
     _good("export", "small@1.0.0", "--workspace", lab, "--out", out, "--jobs", "1")
     assert len(open_dataset(out).episodes) == 4
+    card = json.loads((out / "croissant.json").read_text("utf-8"))
+    listed = {each["@id"] for each in card["distribution"]}
+    assert {"README.md", "episodes.json", "meta/info.json"} <= listed
+    assert "small 1.0.0" in (out / "README.md").read_text("utf-8")
     told = _good("lineage", out, "--episode", "1", "--row", "3", "--workspace", lab,
                  "--out", tmp_path / "path.png")  # fmt: skip
     assert "small@1.0.0" in told
@@ -124,6 +130,25 @@ def test_one_split_is_exported_alone(lab: Path, tmp_path: Path) -> None:
     _good("export", "small", "--workspace", lab, "--split", "train", "--out", tmp_path / "t",
           "--jobs", "1")  # fmt: skip
     assert len(open_dataset(tmp_path / "t").episodes) == 2
+    assert "has 2 of the 4 episodes of the release" in (tmp_path / "t" / "README.md").read_text()
+
+
+def test_a_release_is_exported_with_weights_by_its_scores(lab: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(lab, tmp_path / "lab")
+    with sqlite3.connect(root / "catalog.db") as connection:
+        ids = [row[0] for row in connection.execute("SELECT id FROM episode ORDER BY id")]
+        scores = dict(zip(ids, (0.2, 0.4, 0.4, 0.6), strict=True))
+        connection.executemany(
+            "UPDATE episode SET score = ? WHERE id = ?", [(scores[name], name) for name in ids]
+        )
+    _good("release", "create", "scored", "--workspace", root)
+    writing = ("export", "scored", "--workspace", root, "--jobs", "1", "--no-verify")
+    assert "sampling weights" in _good(*writing, "--out", tmp_path / "weighed")
+    weights = read_weights(tmp_path / "weighed" / "corporeal" / "weights.json")
+    assert weights == pytest.approx({name: score / 0.4 for name, score in scores.items()})
+    told = _good(*writing, "--out", tmp_path / "even", "--weights", "none")
+    assert "sampling weights" not in told
+    assert not (tmp_path / "even" / "corporeal" / "weights.json").exists()
 
 
 def test_the_audit_log_tells_what_happened_and_shows_tampering(

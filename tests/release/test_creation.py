@@ -19,7 +19,7 @@ from corporeal.catalog.episodes import move_episodes
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release import ReleaseOptions, create_release, publication
-from corporeal.release.manifest import load_manifest
+from corporeal.release.manifest import load_manifest, object_text
 from corporeal.release.publication import Draft
 from corporeal.release.reading import find_release, list_releases, load_release
 
@@ -55,10 +55,17 @@ def test_a_release_has_rows_a_manifest_and_an_event(workspace: Workspace, fill: 
     assert _states(workspace) == {"released": 30}
     with workspace.database.read() as connection:
         rows = {row.episode: row.split for row in connection.execute(select(MEMBER))}
-        (event,) = audit.events_of(connection, "release:walks@1.0.0")
+        event, card = audit.events_of(connection, "release:walks@1.0.0")
     assert rows == {each.id: each.split for each in manifest.episodes}
     assert event["details"]["manifest"] == release.manifest
     assert event["why"] == "first"
+    assert (event["what"], card["what"]) == ("release", "card")
+    stored = object_text(workspace.store, card["details"]["object"], "the card")
+    files = json.loads(stored)["files"]
+    assert set(files) == {"README.md", "episodes.json", "croissant.json"}
+    assert release.manifest in files["README.md"]
+    listed = json.loads(files["croissant.json"])["distribution"]
+    assert {each["@id"] for each in listed} == {"README.md", "episodes.json"}
     assert _chain_is_whole(workspace)
 
 
@@ -190,7 +197,8 @@ def test_of_two_that_make_the_same_version_one_wins(workspace: Workspace, fill: 
     assert any("walks@1.0.0 was made by somebody else" in text for text in told)
     assert _count(workspace, RELEASE) == 1
     assert _count(workspace, MEMBER) == 30
-    assert len(list(workspace.store.digests())) == 31
+    # 30 episodes, one manifest and one card.
+    assert len(list(workspace.store.digests())) == 32
     assert _chain_is_whole(workspace)
 
 

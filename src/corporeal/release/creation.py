@@ -12,6 +12,7 @@ from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.release.card import store_card
 from corporeal.release.label_bundle import (
     POLICIES,
     LabelBundle,
@@ -103,7 +104,7 @@ def create_release(
 
     `on_draft` hears of the release before anything is written, and can still stop it by raising.
     Killed at any moment there is the whole release, or none; when two make the same version, one
-    of them is told so with a CatalogError.
+    of them is told so with a CatalogError. Its card is stored with it, right after.
     """
     options = options or ReleaseOptions()
     draft = draft_release(workspace, name, options, who=who)
@@ -111,6 +112,7 @@ def create_release(
         require_readable(workspace, draft.manifest, deep=options.deep)
     on_draft(draft)
     publish(workspace, draft)
+    store_card(workspace, draft.manifest, who=who)
     reference = draft.manifest.reference
     if draft.manifest.retention is not None and draft.manifest.retention.write_once:
         hold_release(workspace, reference, who=who)
