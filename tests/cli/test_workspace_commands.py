@@ -126,6 +126,21 @@ def test_a_release_is_exported_and_every_row_leads_back(lab: Path, tmp_path: Pat
     assert "row 3" in told
 
 
+def test_a_release_opens_every_episode_unless_told_not_to(lab: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(lab, tmp_path / "lab")
+    with sqlite3.connect(root / "catalog.db") as connection:
+        name, digest = connection.execute("SELECT id, hash FROM episode LIMIT 1").fetchone()
+    own = digest.removeprefix("sha256:")
+    path = root / "objects" / own[:2] / own[2:4] / own
+    path.chmod(0o644)
+    path.write_bytes(b"\0" * path.stat().st_size)
+    making = ("release", "create", "damaged", "--workspace", root)
+    assert f"1 episode cannot be released; {name}" in _complaint(*making)
+    told = _good(*making, "--no-open")
+    assert "damaged@1.0.0" in told
+    assert "without labels" in told
+
+
 def test_one_split_is_exported_alone(lab: Path, tmp_path: Path) -> None:
     _good("export", "small", "--workspace", lab, "--split", "train", "--out", tmp_path / "t",
           "--jobs", "1")  # fmt: skip

@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -290,6 +291,18 @@ def test_a_date_to_keep_it_is_recorded_where_the_store_cannot(plain: Workspace, 
             ReleaseOptions(retain_until=datetime(2020, 1, 1, tzinfo=UTC)),
             who="lead",
         )
+
+
+def test_splits_that_differ_are_not_released_unless_asked_for(plain: Workspace, fill: Fill) -> None:
+    tasks = [{"task": "pick", "station": f"s{number % 2}", "session": f"n{number % 2}"}
+             for number in range(200)]  # fmt: skip
+    fill(plain, tasks)
+    options = ReleaseOptions(splits={"train": 0.5, "test": 0.5}, group_by="session")
+    with pytest.raises(CatalogError, match=r"not alike: The splits differ in .*station"):
+        create_release(plain, "walks", options, who="lead")
+    assert _count(plain, RELEASE) == 0
+    made = create_release(plain, "walks", replace(options, unlike_splits=True), who="lead")
+    assert made.facts["representativeness"]["judgement"] == "different"
 
 
 def test_an_episode_without_its_file_is_not_released(plain: Workspace, fill: Fill) -> None:

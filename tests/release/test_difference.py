@@ -14,8 +14,8 @@ from corporeal.release.reading import find_release
 
 def test_the_same_release_differs_in_nothing(plain: Workspace, fill: Fill) -> None:
     fill(plain, [{}] * 20)
-    for _ in range(2):
-        create_release(plain, "walks", who="lead")
+    for version in ("1.0.0", "1.0.1"):
+        create_release(plain, "walks", ReleaseOptions(version=version), who="lead")
     found = diff_releases(plain, "walks@1.0.0", "walks@1.0.1")
     assert found.lines[-1].startswith("The same episodes in the same splits")
     assert found.step == "patch"

@@ -279,7 +279,8 @@ def require_readable(workspace: Workspace, manifest: Manifest, *, deep: bool) ->
         name, told = next(iter(unfit.items()))
         raise CatalogError(
             f"{len(unfit)} episode{'s' * (len(unfit) > 1)} cannot be released; {name}: {told}. "
-            "Ingest the files again, or leave these episodes out."
+            "Ingest the files again, or leave these episodes out"
+            f"{' (or do not open them: --no-open)' if deep else ''}."
         )
 
 

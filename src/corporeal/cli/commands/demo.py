@@ -147,7 +147,10 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
             workspace,
             "demo",
             ReleaseOptions(
-                licence="CC0-1.0", where="batch = demo", notes="Simulated; made by corporeal demo."
+                licence="CC0-1.0",
+                where="batch = demo",
+                deep=True,
+                notes="Simulated; made by corporeal demo.",
             ),
             who="demo",
         )

@@ -64,8 +64,16 @@ def create(
         bool, option("Add failed episodes, in a split of their own.", "--negatives")
     ] = False,
     labels: Annotated[
-        str, option("required of every episode, included where there are some, or none.")
-    ] = "included",
+        str,
+        option("asked: as taxonomies in use ask for; required of all, included if any, or none."),
+    ] = "asked",
+    opened: Annotated[
+        bool,
+        option("Open every episode first, and compare streams and shapes.", "--open/--no-open"),
+    ] = True,
+    unlike_splits: Annotated[
+        bool, option("Release splits that differ all the same.", "--unlike-splits")
+    ] = False,
     seed: Annotated[int, option("Another seed, another draw.", min=0)] = 0,
     retain_days: Annotated[
         int | None, option("Hold the objects against deletion for so long.", min=1, max=36_500)
@@ -90,6 +98,8 @@ def create(
         negatives=negatives,
         retain_until=_until(retain_days),
         labels=policy_of(labels),
+        deep=opened,
+        unlike_splits=unlike_splits,
     )
     with enter_workspace(root, "release") as (workspace, actor):
         folder, unchanged = workspace.root, None
@@ -161,6 +171,8 @@ def show(made: Release) -> None:
     if isinstance(labels, dict):
         under = ", ".join(map(str, labels["taxonomies"]))
         page.print(f"labels of {labels['episodes']} episodes ({under})")
+    else:
+        page.print("without labels: nothing is labelled, or none was asked for", style="dim")
     left = {why: number for why, number in dict(made.facts.get("left_out") or {}).items() if number}
     if left:
         said = ", ".join(f"{number} {why}" for why, number in left.items())
