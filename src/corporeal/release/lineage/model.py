@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from corporeal.catalog.audit import Change, latest_events, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import HistoryEdge, edges_of
+from corporeal.catalog.episodes import HistoryEdge, add_edge, edges_of
 from corporeal.catalog.store import digest_of
-from corporeal.catalog.tables import EDGE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release.lineage.lineage import MODEL_EVENT, TRAINED_ON
 from corporeal.release.reading import find_release
@@ -77,7 +76,7 @@ def add_model(
     with workspace.database.write() as connection:
         _require_new(connection, model)
         edge = HistoryEdge(model.subject, f"release:{model.release}", TRAINED_ON)
-        connection.execute(insert(EDGE), edge._asdict())
+        add_edge(connection, edge)
         details = {"release": model.release, "hash": model.hash, "file": model.file,
                    "metadata": dict(model.metadata)}  # fmt: skip
         record(connection, [Change(who, MODEL_EVENT, model.subject, details=details)])
