@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from corporeal.cli.commands.release import shares_of
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_dataset
+from corporeal.exchange.training import read_weights
 
 
 def _run(*arguments: str | Path, env: dict[str, str] | None = None) -> Result:
@@ -111,6 +114,10 @@ def test_a_release_is_exported_and_every_row_leads_back(lab: Path, tmp_path: Pat
     out = tmp_path / "dataset"
     _good("export", "small@1.0.0", "--workspace", lab, "--out", out, "--jobs", "1")
     assert len(open_dataset(out).episodes) == 4
+    card = json.loads((out / "croissant.json").read_text("utf-8"))
+    listed = {each["@id"] for each in card["distribution"]}
+    assert {"README.md", "episodes.json", "meta/info.json"} <= listed
+    assert "small 1.0.0" in (out / "README.md").read_text("utf-8")
     told = _good("lineage", out, "--episode", "1", "--row", "3", "--workspace", lab,
                  "--out", tmp_path / "path.png")  # fmt: skip
     assert "small@1.0.0" in told
@@ -119,10 +126,44 @@ def test_a_release_is_exported_and_every_row_leads_back(lab: Path, tmp_path: Pat
     assert "row 3" in told
 
 
+def test_a_release_opens_every_episode_unless_told_not_to(lab: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(lab, tmp_path / "lab")
+    with sqlite3.connect(root / "catalog.db") as connection:
+        name, digest = connection.execute("SELECT id, hash FROM episode LIMIT 1").fetchone()
+    own = digest.removeprefix("sha256:")
+    path = root / "objects" / own[:2] / own[2:4] / own
+    path.chmod(0o644)
+    path.write_bytes(b"\0" * path.stat().st_size)
+    making = ("release", "create", "damaged", "--workspace", root)
+    assert f"1 episode cannot be released; {name}" in _complaint(*making)
+    told = _good(*making, "--no-open")
+    assert "damaged@1.0.0" in told
+    assert "without labels" in told
+
+
 def test_one_split_is_exported_alone(lab: Path, tmp_path: Path) -> None:
     _good("export", "small", "--workspace", lab, "--split", "train", "--out", tmp_path / "t",
           "--jobs", "1")  # fmt: skip
     assert len(open_dataset(tmp_path / "t").episodes) == 2
+    assert "has 2 of the 4 episodes of the release" in (tmp_path / "t" / "README.md").read_text()
+
+
+def test_a_release_is_exported_with_weights_by_its_scores(lab: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(lab, tmp_path / "lab")
+    with sqlite3.connect(root / "catalog.db") as connection:
+        ids = [row[0] for row in connection.execute("SELECT id FROM episode ORDER BY id")]
+        scores = dict(zip(ids, (0.2, 0.4, 0.4, 0.6), strict=True))
+        connection.executemany(
+            "UPDATE episode SET score = ? WHERE id = ?", [(scores[name], name) for name in ids]
+        )
+    _good("release", "create", "scored", "--workspace", root)
+    writing = ("export", "scored", "--workspace", root, "--jobs", "1", "--no-verify")
+    assert "sampling weights" in _good(*writing, "--out", tmp_path / "weighed")
+    weights = read_weights(tmp_path / "weighed" / "corporeal" / "weights.json")
+    assert weights == pytest.approx({name: score / 0.4 for name, score in scores.items()})
+    told = _good(*writing, "--out", tmp_path / "even", "--weights", "none")
+    assert "sampling weights" not in told
+    assert not (tmp_path / "even" / "corporeal" / "weights.json").exists()
 
 
 def test_the_audit_log_tells_what_happened_and_shows_tampering(
@@ -145,6 +186,38 @@ def test_a_release_is_named_for_its_lineage_as_for_its_export(lab: Path) -> None
     assert plain == full
     assert plain["edges"]
     assert "got nothing in the catalogue" in _complaint("lineage", "gone@1.0.0", "--workspace", lab)
+
+
+def test_a_model_is_found_from_its_release_and_leads_back_to_it(lab: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "model[1].safetensors"
+    weights.write_bytes(b"weights")
+    digest = "sha256:" + hashlib.sha256(b"weights").hexdigest()
+    recording = ("release", "add-model", "small@1.0.0", "act-small", "--workspace", lab)
+    told = _good(*recording, "--file", weights, "--meta", "steps=100")
+    assert "act-small was trained on small@1.0.0" in told
+    assert "model act-small, model[1].safetensors" in _good(
+        "lineage", "small@1.0.0", "--workspace", lab
+    )
+    graph = json.loads(_good("lineage", "model:act-small", "--workspace", lab, "--json"))
+    facts = next(each for each in graph["nodes"] if each["id"] == "model:act-small")["facts"]
+    assert (facts["hash"], facts["metadata"]) == (digest, {"steps": "100"})
+    assert any(each["id"].startswith("episode:") for each in graph["nodes"])
+    assert digest in _good("audit", "log", "model:act-small", "--workspace", lab, "--json")
+
+
+def test_a_model_stands_for_one_file_and_is_recorded_once(lab: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "model.pt"
+    weights.write_bytes(b"one")
+    recording = ("release", "add-model", "small@1.0.0", "once", "--workspace", lab, "--file")
+    _good(*recording, weights)
+    assert "recorded for small@1.0.0 already" in _complaint(*recording, weights)
+    weights.write_bytes(b"two")
+    assert "a name of its own" in _complaint(*recording, weights)
+    assert "expected a file" in _complaint(*recording, tmp_path)
+    assert "name of a model" in _complaint(
+        "release", "add-model", "small@1.0.0", "a b", "--workspace", lab
+    )
+    assert "gone" in _complaint("release", "add-model", "gone@1.0.0", "m", "--workspace", lab)
 
 
 def test_the_history_of_an_episode_is_told(lab: Path) -> None:

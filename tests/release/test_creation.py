@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,7 +21,7 @@ from corporeal.catalog.query import every_episode
 from corporeal.catalog.tables import EPISODE, EVENT, MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
 from corporeal.release import NothingChangedError, ReleaseOptions, create_release, publication
-from corporeal.release.manifest import load_manifest
+from corporeal.release.manifest import load_manifest, object_text
 from corporeal.release.publication import Draft
 from corporeal.release.reading import find_release, list_releases, load_release
 
@@ -56,10 +57,17 @@ def test_a_release_has_rows_a_manifest_and_an_event(workspace: Workspace, fill: 
     assert _states(workspace) == {"released": 30}
     with workspace.database.read() as connection:
         rows = {row.episode: row.split for row in connection.execute(select(MEMBER))}
-        (event,) = audit.events_of(connection, "release:walks@1.0.0")
+        event, card = audit.events_of(connection, "release:walks@1.0.0")
     assert rows == {each.id: each.split for each in manifest.episodes}
     assert event["details"]["manifest"] == release.manifest
     assert event["why"] == "first"
+    assert (event["what"], card["what"]) == ("release", "card")
+    stored = object_text(workspace.store, card["details"]["object"], "the card")
+    files = json.loads(stored)["files"]
+    assert set(files) == {"README.md", "episodes.json", "croissant.json"}
+    assert release.manifest in files["README.md"]
+    listed = json.loads(files["croissant.json"])["distribution"]
+    assert {each["@id"] for each in listed} == {"README.md", "episodes.json"}
     assert _chain_is_whole(workspace)
 
 
@@ -206,7 +214,8 @@ def test_of_two_that_make_the_same_version_one_wins(workspace: Workspace, fill: 
     assert any("walks@1.0.0 was made by somebody else" in text for text in told)
     assert _count(workspace, RELEASE) == 1
     assert _count(workspace, MEMBER) == 30
-    assert len(list(workspace.store.digests())) == 31
+    # 30 episodes, one manifest and one card.
+    assert len(list(workspace.store.digests())) == 32
     assert _chain_is_whole(workspace)
 
 
@@ -298,6 +307,18 @@ def test_a_date_to_keep_it_is_recorded_where_the_store_cannot(plain: Workspace, 
             ReleaseOptions(retain_until=datetime(2020, 1, 1, tzinfo=UTC)),
             who="lead",
         )
+
+
+def test_splits_that_differ_are_not_released_unless_asked_for(plain: Workspace, fill: Fill) -> None:
+    tasks = [{"task": "pick", "station": f"s{number % 2}", "session": f"n{number % 2}"}
+             for number in range(200)]  # fmt: skip
+    fill(plain, tasks)
+    options = ReleaseOptions(splits={"train": 0.5, "test": 0.5}, group_by="session")
+    with pytest.raises(CatalogError, match=r"not alike: The splits differ in .*station"):
+        create_release(plain, "walks", options, who="lead")
+    assert _count(plain, RELEASE) == 0
+    made = create_release(plain, "walks", replace(options, unlike_splits=True), who="lead")
+    assert made.facts["representativeness"]["judgement"] == "different"
 
 
 def test_an_episode_without_its_file_is_not_released(plain: Workspace, fill: Fill) -> None:

@@ -100,6 +100,22 @@ def test_required_labels_refuse_a_release_that_lacks_some(
     assert made.facts["labels"]["policy"] == "required"
 
 
+def test_labels_are_asked_for_where_the_task_is_labelled(
+    plain: Workspace, recorded: Recorded
+) -> None:
+    first, second = recorded(plain, 2)
+    options = ReleaseOptions(splits={"train": 1.0}, stratify=())
+    assert "labels" not in create_release(plain, "before", options, who="lea").facts
+    label(plain, first)
+    with pytest.raises(CatalogError, match=r"a taxonomy in use asks for, but 1 of 2 episodes lack"):
+        create_release(plain, "waves", options, who="lea")
+    assert make(plain, "some", labels="included").facts["labels"]["episodes"] == 1
+    label(plain, second)
+    made = create_release(plain, "waves", options, who="lea")
+    assert made.facts["labels"]["policy"] == "asked"
+    assert verify_release(plain, made.reference).good
+
+
 def test_labels_that_do_not_hold_any_more_stay_out(plain: Workspace, recorded: Recorded) -> None:
     (only,) = recorded(plain, 1)
     held = label(plain, only)
@@ -119,7 +135,7 @@ def test_without_labels_a_manifest_is_spelled_as_it_always_was(
     manifest = load_release(plain, make(plain, "waves", labels="none").reference)
     assert b'"labels"' not in manifest.text
     assert parse_manifest(manifest.text).hash == manifest.hash
-    with pytest.raises(CatalogError, match="labels, got 'some'; expected one of: required"):
+    with pytest.raises(CatalogError, match="labels, got 'some'; expected one of: asked"):
         make(plain, "waves", labels=cast("LabelPolicy", "some"))
 
 
@@ -210,7 +226,7 @@ def test_the_lineage_of_an_episode_leads_to_its_labels_and_who_made_them(
     assert parents == {f"document:{held.taxonomy}": "taxonomy", "annotator:lea": "annotated_by"}
 
 
-def test_the_command_line_takes_three_words_for_labels() -> None:
-    assert [policy_of(word) for word in ("required", "included", "none")] == list(POLICIES)
-    with pytest.raises(CorporealError, match="labels, got 'all'; expected one of: required"):
+def test_the_command_line_takes_four_words_for_labels() -> None:
+    assert [policy_of(word) for word in ("asked", "required", "included", "none")] == list(POLICIES)
+    with pytest.raises(CorporealError, match="labels, got 'all'; expected one of: asked"):
         policy_of("all")

@@ -15,6 +15,7 @@ from corporeal.errors import CorporealError
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.training import read_weights
 
+NO_WEIGHTS = "none"
 CORES = os.cpu_count() or 1
 Out = Annotated[Path, option("A new folder; nothing is overwritten.", "--out", "-o")]
 Robot = Annotated[
@@ -47,7 +48,10 @@ Action = Annotated[
 ]
 Include = Annotated[list[str] | None, option("A stream of the group debug to add; repeatable.")]
 Exclude = Annotated[list[str] | None, option("A stream to leave out; repeatable.")]
-Weights = Annotated[Path | None, option("What corporeal score --json printed: sampling weights.")]
+Weights = Annotated[
+    Path | None,
+    option("Sampling weights from what score --json printed; by default a release's; none."),
+]
 RecipeFile = Annotated[
     Path | None, option("A recipe document: names, groups and delays of streams.")
 ]
@@ -108,10 +112,16 @@ class ExportChoices:
             exclude=tuple(self.exclude or ()),
             sides=self.sides,
             episodes=tuple(numbers_of(self.episodes)) if self.episodes is not None else None,
-            weights=read_weights(self.weights) if self.weights is not None else None,
+            weights=self._given_weights,
             on=self.on,
             jobs=self.jobs,
         )
+
+    @property
+    def _given_weights(self) -> dict[str, float] | None:
+        if self.weights is None or str(self.weights) == NO_WEIGHTS:
+            return None
+        return read_weights(self.weights)
 
 
 def _split_names(texts: Sequence[str] | None) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from rich.text import Text
 from corporeal.cli.export_options import EditChoices, ExportChoices
 from corporeal.cli.ledger_table import lost_sentence, show_assumed, show_ledger
 from corporeal.cli.output import console, emphasise, make_table, print_json, show_progress, stderr
+from corporeal.cli.release_source import ReleaseSource, release_source
 from corporeal.cli.sources import opener_of, with_recipe
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
@@ -41,6 +42,9 @@ def export_paths(
     """Export what people point at as they chose, and print what was made and proved."""
     options, name = choices.options, choices.format_name
     writer_of(name)
+    source = release_source(paths, choices.root)
+    if source is not None and choices.weights is None:
+        options = replace(options, weights=source.weigh())
     with ExitStack() as stack:
         opener = opener_of(
             paths,
@@ -52,18 +56,37 @@ def export_paths(
         )
         opener = with_recipe(opener, choices.recipe)
         if choices.hierarchy is not None:
-            _export_policies(opener, out, choices, as_json=as_json)
+            _export_policies(opener, out, choices, options, source, as_json=as_json)
             return
         if choices.smoke:
             smoke_first(opener, options, python=choices.python)
         exported, proof = run(
             opener, out, name, options, verify=choices.verify, python=choices.python
         )
-    report(exported, proof, as_json=as_json, after=next_lines(exported))
+    if source is not None:
+        source.describe(exported)
+    report(
+        exported, proof, as_json=as_json, after=next_lines(exported),
+        said=[] if source is None else _taken_along(exported),
+    )  # fmt: skip
+
+
+def _taken_along(exported: ExportResult) -> list[str]:
+    """What a dataset has from the release that it was made of."""
+    lines = ["with the card of the release: README.md, croissant.json, episodes.json, plots"]
+    if (exported.out / "corporeal" / "weights.json").is_file():
+        lines.append("with sampling weights in corporeal/weights.json (--weights none: without)")
+    return lines
 
 
 def _export_policies(
-    opener: Callable[[], Dataset], out: Path, choices: ExportChoices, *, as_json: bool
+    opener: Callable[[], Dataset],
+    out: Path,
+    choices: ExportChoices,
+    options: ExportOptions,
+    source: ReleaseSource | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Export a dataset for each policy of a hierarchy, and print what was made and proved."""
     assert choices.hierarchy is not None
@@ -80,11 +103,14 @@ def _export_policies(
         return run(source, target, name, options, verify=choices.verify, python=choices.python)
 
     hierarchy = open_hierarchy(choices.hierarchy)
-    written = export_hierarchy(opener, out, name, choices.options, hierarchy, write)
+    written = export_hierarchy(opener, out, name, options, hierarchy, write)
     results = {
         policy: (replace(exported, out=out / policy), proof)
         for policy, (exported, proof) in written.items()
     }
+    for exported, _ in results.values():
+        if source is not None:
+            source.describe(exported)
     if as_json:
         print_json({policy: to_json(*result) for policy, result in results.items()})
     else:
@@ -129,6 +155,7 @@ def report(
     *,
     as_json: bool,
     after: Sequence[str],
+    said: Sequence[str] = (),
     may_lose: bool = False,
 ) -> None:
     """Print what was made and what was proved; exit with 1 when something differs or is lost."""
@@ -136,6 +163,8 @@ def report(
         print_json(to_json(exported, proof))
     else:
         show(exported, proof)
+        for line in said:
+            console().print(line, style="dim")
         if after:
             console().print("next:")
             for line in after:

@@ -37,8 +37,8 @@ def opener_of(
     leaves columns as the source names them.
     """
     robot = None if robot == NO_ROBOT else robot
-    if len(paths) == 1 and not paths[0].exists() and (root or "@" in paths[0].name):
-        return _release_opener(str(paths[0]), robot, root, splits)
+    if (reference := release_named(paths, root)) is not None:
+        return _release_opener(reference, robot, root, splits)
     if splits:
         raise CorporealError("--split is for releases; expected NAME@VERSION instead of a path.")
 
@@ -50,6 +50,12 @@ def opener_of(
     for path in paths:
         _tell_copies(path)
     return dataset_opener(paths, robot, make_folder, rate_hz)
+
+
+def release_named(paths: Sequence[Path], root: Path | None) -> str | None:
+    """The release that people mean, NAME or NAME@VERSION; None when they mean paths."""
+    is_release = len(paths) == 1 and not paths[0].exists() and (root or "@" in paths[0].name)
+    return str(paths[0]) if is_release else None
 
 
 def _tell_copies(path: Path) -> None:

@@ -12,6 +12,7 @@ from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.release.card import store_card
 from corporeal.release.label_bundle import (
     POLICIES,
     LabelBundle,
@@ -62,8 +63,10 @@ class ReleaseOptions:
     ones only with `negatives`, into a split of that name. Without a `version` the smallest one is
     given that says what changed since the last release. With `objects` the store must have every
     file, with `deep` every episode must open and be like the others of its robot. Labels in force
-    are `included`, or `required` of every episode, or `none` of them is taken. `retain_until` is
-    kept by stores with object lock; others are only told of it in the manifest.
+    are taken: those that a taxonomy in use asks for must be there (`asked`), or those of every
+    episode (`required`), or nothing must (`included`); `none` takes none. Splits that differ are
+    refused unless `unlike_splits`. `retain_until` is kept by stores with object lock; others are
+    only told of it in the manifest.
     """
 
     version: str | None = None
@@ -78,7 +81,8 @@ class ReleaseOptions:
     retain_until: datetime | None = None
     objects: bool = True
     deep: bool = False
-    labels: LabelPolicy = "included"
+    labels: LabelPolicy = "asked"
+    unlike_splits: bool = False
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -103,7 +107,7 @@ def create_release(
 
     `on_draft` hears of the release before anything is written, and can still stop it by raising.
     Killed at any moment there is the whole release, or none; when two make the same version, one
-    of them is told so with a CatalogError.
+    of them is told so with a CatalogError. Its card is stored with it, right after.
     """
     options = options or ReleaseOptions()
     draft = draft_release(workspace, name, options, who=who)
@@ -111,6 +115,7 @@ def create_release(
         require_readable(workspace, draft.manifest, deep=options.deep)
     on_draft(draft)
     publish(workspace, draft)
+    store_card(workspace, draft.manifest, who=who)
     reference = draft.manifest.reference
     if draft.manifest.retention is not None and draft.manifest.retention.write_once:
         hold_release(workspace, reference, who=who)
@@ -135,6 +140,7 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
     _check_properties(options, chosen.candidates)
     splits = _splits(options, shares, chosen.candidates)
     alike = _compared(options, chosen.candidates, splits)
+    _require_alike(options, alike)
     manifest = Manifest(
         name=name,
         version="0.0.0",
@@ -187,8 +193,12 @@ def _labelled(manifest: Manifest, bundle: LabelBundle | None, policy: LabelPolic
         name: DocumentHead(kind=Taxonomy.kind, name=each.name, version=each.version)
         for name, each in bundle.taxonomies.items()
     }
-    head = LabelsHead(object=bundle.hash, bytes=len(bundle.text), policy=policy,
-                      episodes=len(bundle.episodes))  # fmt: skip
+    head = LabelsHead(
+        object=bundle.hash,
+        bytes=len(bundle.text),
+        policy="required" if policy == "required" else "included",
+        episodes=len(bundle.episodes),
+    )
     return manifest.model_copy(
         update={
             "episodes": tuple(members),
@@ -273,6 +283,15 @@ def _compared(
         by_design=() if options.group_by is None else (options.group_by,),
         seed=options.seed,
     )
+
+
+def _require_alike(options: ReleaseOptions, alike: Representativeness) -> None:
+    """Splits of which nobody can tell pass; those that surely differ do only when that is meant."""
+    if alike.judgement == "different" and not options.unlike_splits:
+        raise CatalogError(
+            f"release, got splits that are not alike: {alike.words} Draw them again with another "
+            "--seed, spread this evenly with --stratify, or release them so with --unlike-splits."
+        )
 
 
 def _described(options: ReleaseOptions, chosen: Selection) -> dict[str, Any]:

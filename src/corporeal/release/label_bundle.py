@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,11 +17,11 @@ from corporeal.episode.label_track import LabelTrack
 from corporeal.labelling.agreement import agreement_of
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.labels import canonical, coverage_of, digest, label_track, labels_in_force
-from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomy
+from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomies, kept_taxonomy
 from corporeal.release.manifest import CanonicalObject, Manifest, first_problem, object_text
 
-LabelPolicy = Literal["required", "included", "none"]
-POLICIES: tuple[LabelPolicy, ...] = ("required", "included", "none")
+LabelPolicy = Literal["asked", "required", "included", "none"]
+POLICIES: tuple[LabelPolicy, ...] = ("asked", "required", "included", "none")
 _NAMED = 5
 
 
@@ -78,17 +78,21 @@ def collect_labels(
     """The labels in force of the episodes in these rows; None when there are none, or none asked.
 
     Labels that do not hold any more are left out. Raises CatalogError for the policy `required`
-    when an episode has none, or lacks something that its taxonomy requires.
+    when an episode has none, or lacks something that its taxonomy requires; for `asked` when it
+    is one whose task a taxonomy in use asks for.
     """
     if policy == "none":
         return None
-    if policy == "required":
-        _require_covered(connection, rows)
     held = {
         name: each
         for name, each in labels_in_force(connection, [row.id for row in rows]).items()
         if each.stale is None
     }
+    if policy == "required":
+        _require_covered(connection, rows, "labels required")
+    elif policy == "asked":
+        asked = _asked(connection, rows, held.keys())
+        _require_covered(connection, asked, "labels that a taxonomy in use asks for")
     if not held:
         return None
     used = sorted({each.taxonomy for each in held.values()})
@@ -102,7 +106,24 @@ def collect_labels(
     )  # fmt: skip
 
 
-def _require_covered(connection: Connection, rows: Sequence[EpisodeRow]) -> None:
+def _asked(
+    connection: Connection, rows: Sequence[EpisodeRow], labelled: Container[str]
+) -> list[EpisodeRow]:
+    """The episodes of tasks that a taxonomy in use names.
+
+    What it needs of any task (`*`) it asks of those of which some episode here is labelled.
+    """
+    used = kept_taxonomies(connection)
+    begun = {row.task for row in rows if row.id in labelled}
+    asking: set[str | None] = set()
+    for task in {row.task for row in rows}:
+        needs = [need for each in used if (need := each.requirement(task)) is not None]
+        if any(need.task != "*" for need in needs) or (needs and task in begun):
+            asking.add(task)
+    return [row for row in rows if row.task in asking]
+
+
+def _require_covered(connection: Connection, rows: Sequence[EpisodeRow], what: str) -> None:
     missing = coverage_of(connection, rows).missing
     if not missing:
         return
@@ -110,7 +131,7 @@ def _require_covered(connection: Connection, rows: Sequence[EpisodeRow]) -> None
     more = f"; and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     verb = "lacks" if len(missing) == 1 else "lack"
     raise CatalogError(
-        f"release, got labels required, but {len(missing)} of {len(rows)} episodes {verb} them "
+        f"release, got {what}, but {len(missing)} of {len(rows)} episodes {verb} them "
         f"({named}{more}). Annotate them, or release with --labels included."
     )
 

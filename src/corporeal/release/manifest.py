@@ -148,6 +148,13 @@ class Manifest(CanonicalObject):
         """`name@version`, how people speak of it."""
         return f"{self.name}@{self.version}"
 
+    @property
+    def held_until(self) -> datetime | None:
+        """Until when the store holds what belongs to it; None where it cannot, or need not."""
+        if self.retention is None or not self.retention.write_once:
+            return None
+        return datetime.fromisoformat(self.retention.until)
+
     def canonical_values(self) -> dict[str, Any]:
         """Everything; labels are left out where there are none, as before there were any."""
         values = self.model_dump(mode="json")

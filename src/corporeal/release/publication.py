@@ -55,8 +55,8 @@ def publish(workspace: Workspace, draft: Draft) -> None:
         _require_unchanged(connection, manifest)
         changes = list(_move(connection, manifest))
         if labels is not None:
-            store_object(workspace.store, labels, retain_until=_held_until(manifest))
-        store_object(workspace.store, manifest, retain_until=_held_until(manifest))
+            store_object(workspace.store, labels, retain_until=manifest.held_until)
+        store_object(workspace.store, manifest, retain_until=manifest.held_until)
         # Last, since everybody who writes waits for the end of the log from here on.
         record(connection, [*changes, _event(manifest)], at=manifest.created_at)
 
@@ -173,13 +173,6 @@ def _facts(
         "retention": manifest.retention.model_dump(mode="json") if manifest.retention else None,
         "representativeness": alike.to_json(),
     }
-
-
-def _held_until(manifest: Manifest) -> datetime | None:
-    retention = manifest.retention
-    if retention is None or not retention.write_once:
-        return None
-    return datetime.fromisoformat(retention.until)
 
 
 def hold_release(

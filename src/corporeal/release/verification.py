@@ -20,8 +20,9 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.labelling.labels import label_hashes
+from corporeal.release.card import stored_card
 from corporeal.release.label_bundle import load_labels
-from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest
+from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest, object_text
 from corporeal.release.reading import (
     LocalCopies,
     Release,
@@ -114,6 +115,7 @@ def verify_release(
             *_row_problems(rows, manifest),
             *_document_problems(connection, manifest),
             *_label_problems(connection, workspace, manifest),
+            *_card_problems(connection, workspace, release),
             *_event_problems(connection, release),
         ]
     gone = {name for name, row in rows.items() if row["state"] == "erased"}
@@ -204,6 +206,19 @@ def _label_problems(
             yield ReleaseProblem(f"episode:{name}", message)
 
 
+def _card_problems(
+    connection: Connection, workspace: Workspace, release: Release
+) -> Iterator[ReleaseProblem]:
+    """The card that was stored with the release is whole."""
+    card = stored_card(connection, release.reference)
+    if card is None:
+        return
+    try:
+        object_text(workspace.store, card, "the card")
+    except CatalogError as error:
+        yield ReleaseProblem(f"release:{release.reference}", str(error).rstrip("."))
+
+
 def _event_problems(connection: Connection, release: Release) -> Iterator[ReleaseProblem]:
     subject = f"release:{release.reference}"
     events = [each for each in events_of(connection, subject) if each["what"] == "release"]
@@ -264,7 +279,8 @@ def require_readable(workspace: Workspace, manifest: Manifest, *, deep: bool) ->
         name, told = next(iter(unfit.items()))
         raise CatalogError(
             f"{len(unfit)} episode{'s' * (len(unfit) > 1)} cannot be released; {name}: {told}. "
-            "Ingest the files again, or leave these episodes out."
+            "Ingest the files again, or leave these episodes out"
+            f"{' (or do not open them: --no-open)' if deep else ''}."
         )
 
 

@@ -34,6 +34,7 @@ from .rows import NotAssessedRow as NotAssessedRow
 from .rows import ScoreRow as ScoreRow
 from .rows import State as State
 from .rows import check_change as check_change
+from .writing import add_edge as add_edge
 from .writing import add_episodes as add_episodes
 from .writing import keep_document as keep_document
 from .writing import move_episodes as move_episodes

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError, check_text, json_value
-from corporeal.catalog.episodes.reading import parts_of, states_of, unknown_episode
+from corporeal.catalog.episodes.reading import HistoryEdge, parts_of, states_of, unknown_episode
 from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, State, check_change
 from corporeal.catalog.tables import (
     ASSESSMENT,
@@ -79,6 +79,11 @@ def add_episodes(connection: Connection, entries: Sequence[EpisodeEntry], *, who
         for entry in new
     ], at=stamp)  # fmt: skip
     return len(new)
+
+
+def add_edge(connection: Connection, edge: HistoryEdge) -> None:
+    """Add a step of lineage that is not there yet, inside a transaction."""
+    connection.execute(insert(EDGE), edge._asdict())
 
 
 def move_episodes(

@@ -32,6 +32,7 @@ from corporeal.cli.output import (
     show_progress,
     stderr,
 )
+from corporeal.cli.release_source import release_source
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, EpisodeOutcome
 from corporeal.episode.overview import plot_episode, summarise, verify
@@ -146,7 +147,10 @@ def _catalogue(paths: list[Path], out: Path) -> str | None:
             workspace,
             "demo",
             ReleaseOptions(
-                licence="CC0-1.0", where="batch = demo", notes="Simulated; made by corporeal demo."
+                licence="CC0-1.0",
+                where="batch = demo",
+                deep=True,
+                notes="Simulated; made by corporeal demo.",
             ),
             who="demo",
         )
@@ -160,9 +164,13 @@ def _export(reference: str, out: Path) -> list[tuple[ExportResult, Proof | None]
         stderr().print("without Rerun recordings: pip install 'corporeal[viz]'", style="yellow")
         del wanted["rrd"]
     opener = partial(open_release, out.resolve(), reference)
-    return [
-        run(opener, _free(out / folder), name, ExportOptions()) for name, folder in wanted.items()
-    ]
+    source = release_source([Path(reference)], out)
+    assert source is not None
+    options = ExportOptions(weights=source.weigh())
+    written = [run(opener, _free(out / folder), name, options) for name, folder in wanted.items()]
+    for exported, _ in written:
+        source.describe(exported)
+    return written
 
 
 def _free(folder: Path) -> Path:

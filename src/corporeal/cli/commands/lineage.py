@@ -25,7 +25,8 @@ from corporeal.release.lineage import (
 
 def lineage(
     subject: Annotated[
-        str, argument("NAME@VERSION of a release, episode:ID, document:HASH, or an exported set.")
+        str,
+        argument("NAME@VERSION of a release, episode:ID, model:NAME, document:HASH, or an export."),
     ],
     episode: Annotated[
         str | None, option("With --row: the episode, by its number or its id.")

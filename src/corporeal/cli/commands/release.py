@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from corporeal.cli.command import Command, argument, group, option
+from corporeal.cli.command import Command, argument, group, option, read_pairs
 from corporeal.cli.output import (
     AsJson,
     console,
@@ -32,6 +33,7 @@ from corporeal.release import (
     verify_release,
 )
 from corporeal.release.card import write_card
+from corporeal.release.lineage import add_model
 from corporeal.release.reading import Release, find_release, list_releases
 
 app = group("Make releases, compare, verify and describe them.")
@@ -62,8 +64,16 @@ def create(
         bool, option("Add failed episodes, in a split of their own.", "--negatives")
     ] = False,
     labels: Annotated[
-        str, option("required of every episode, included where there are some, or none.")
-    ] = "included",
+        str,
+        option("asked: as taxonomies in use ask for; required of all, included if any, or none."),
+    ] = "asked",
+    opened: Annotated[
+        bool,
+        option("Open every episode first, and compare streams and shapes.", "--open/--no-open"),
+    ] = True,
+    unlike_splits: Annotated[
+        bool, option("Release splits that differ all the same.", "--unlike-splits")
+    ] = False,
     seed: Annotated[int, option("Another seed, another draw.", min=0)] = 0,
     retain_days: Annotated[
         int | None, option("Hold the objects against deletion for so long.", min=1, max=36_500)
@@ -88,6 +98,8 @@ def create(
         negatives=negatives,
         retain_until=_until(retain_days),
         labels=policy_of(labels),
+        deep=opened,
+        unlike_splits=unlike_splits,
     )
     with enter_workspace(root, "release") as (workspace, actor):
         folder, unchanged = workspace.root, None
@@ -159,6 +171,8 @@ def show(made: Release) -> None:
     if isinstance(labels, dict):
         under = ", ".join(map(str, labels["taxonomies"]))
         page.print(f"labels of {labels['episodes']} episodes ({under})")
+    else:
+        page.print("without labels: nothing is labelled, or none was asked for", style="dim")
     left = {why: number for why, number in dict(made.facts.get("left_out") or {}).items() if number}
     if left:
         said = ", ".join(f"{number} {why}" for why, number in left.items())
@@ -236,6 +250,29 @@ def card(
     with enter_workspace(root, "read") as (workspace, _):
         written = write_card(workspace, release, out)
     print_result(as_json, written, *(f"wrote {path}" for path in written))
+
+
+@app.command("add-model")
+def record_model(
+    release: Reference,
+    name: Annotated[str, argument("What the model is called, such as act-walks-1.")],
+    file: Annotated[Path | None, option("Its file: the hash is recorded, not the file.")] = None,
+    meta: Annotated[list[str] | None, option("A fact, NAME=VALUE; repeatable.")] = None,
+    root: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record that a model was trained on a release, for its lineage.
+
+    Example: [bold]corporeal release add-model walks@1.0.0 act-walks --file model.safetensors[/bold]
+    """
+    with enter_workspace(root, "export") as (workspace, actor):
+        model = add_model(workspace, name, release, who=actor.name, file=file,
+                          metadata=read_pairs(meta, "--meta"))  # fmt: skip
+    told = f" ({model.file}, {model.hash})" if model.hash is not None else ""
+    print_result(
+        as_json, asdict(model), Text(f"model {model.name} was trained on {model.release}{told}"),
+        f"next: corporeal lineage {model.subject}",
+    )  # fmt: skip
 
 
 COMMAND = Command(app, panel="Workspace")

@@ -44,13 +44,23 @@ _PICTURES = {
 }
 
 
-def render_card(facts: CardFacts, *, pictures: Collection[str] = (), folder: str = "plots") -> str:
-    """README.md; `pictures` are the names of those that lie beside it in `folder`."""
+def render_card(
+    facts: CardFacts,
+    *,
+    pictures: Collection[str] = (),
+    folder: str = "plots",
+    part: str | None = None,
+) -> str:
+    """README.md; `pictures` are the names of those that lie beside it in `folder`.
+
+    `part` says what of the release is there, where that is not all.
+    """
     seen = {name: f"![{told}]({folder}/{name})" for name, told in _PICTURES.items()
             if name in pictures}  # fmt: skip
     parts = [
         _front_matter(facts),
         f"# {plain(f'{facts.name} {facts.version}')}",
+        None if part is None else plain(part),
         _lead(facts),
         _figures(facts),
         seen.get("episodes.png"),
@@ -67,7 +77,7 @@ def render_card(facts: CardFacts, *, pictures: Collection[str] = (), folder: str
         *_section("Provenance", [_provenance(facts), _documents(facts)]),
         *_section("Licence", [_licence(facts)]),
     ]  # fmt: skip
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join(each for each in parts if each) + "\n"
 
 
 def _front_matter(facts: CardFacts) -> str:

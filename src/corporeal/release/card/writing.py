@@ -1,12 +1,16 @@
-"""Writes the card of a release into a folder: README, plots, list of episodes, Croissant."""
+"""Writes the card of a release: into its store, and into a folder with plots and files."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from sqlalchemy import Connection
+
+from corporeal.catalog.audit import Change, latest_events, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import digest_of
 from corporeal.catalog.workspace import Workspace
@@ -15,19 +19,63 @@ from corporeal.release.card.contents import card_facts
 from corporeal.release.card.croissant import EPISODE_FIELDS, EPISODES, ReleaseFile, croissant
 from corporeal.release.card.markdown import render_card
 from corporeal.release.card.plots import card_plots
-from corporeal.release.manifest import Manifest
+from corporeal.release.manifest import CanonicalObject, Manifest, store_object
 from corporeal.release.reading import find_release, load_release
 
 README, DESCRIPTION, PLOTS = "README.md", "croissant.json", "plots"
+_EVENT = "card"
+
+
+class StoredCard(CanonicalObject):
+    """The card as it was when the release was made: its texts by the names of their files."""
+
+    format: Literal["corporeal-release-card"] = "corporeal-release-card"
+    format_version: Literal[1] = 1
+    release: str
+    files: dict[str, str]
+
+
+def store_card(workspace: Workspace, manifest: Manifest, *, who: str) -> str:
+    """Put README, list of episodes and Croissant into the store, beside the manifest; their hash.
+
+    The audit log says which object it is, since a manifest cannot name what names its hash.
+    """
+    with workspace.database.read() as connection:
+        facts = card_facts(connection, manifest.name, manifest.version)
+    content = {README: render_card(facts).encode(), EPISODES: _episodes(manifest)}
+    files = [
+        ReleaseFile(name, "sha256:" + hashlib.sha256(data).hexdigest(), len(data))
+        for name, data in content.items()
+    ]
+    content[DESCRIPTION] = _spelled(croissant(facts, files))
+    texts = {name: data.decode() for name, data in content.items()}
+    card = StoredCard(release=manifest.reference, files=texts)
+    store_object(workspace.store, card, retain_until=manifest.held_until)
+    subject = f"release:{manifest.reference}"
+    with workspace.database.write() as connection:
+        record(connection, [Change(who, _EVENT, subject, details={"object": card.hash})])
+    return card.hash
+
+
+def stored_card(connection: Connection, reference: str) -> str | None:
+    """The hash of the card in the store; None for a release that was made without one."""
+    events = latest_events(connection, f"release:{reference}", [_EVENT])
+    return str(events[0]["details"]["object"]) if events else None
 
 
 def write_card(
-    workspace: Workspace, reference: str, out: Path, *, url: str | None = None
+    workspace: Workspace,
+    reference: str,
+    out: Path,
+    *,
+    url: str | None = None,
+    part: str | None = None,
 ) -> list[Path]:
     """Write the card of a release into a folder; the files that were written.
 
     The folder may hold the exported LeRobot dataset already: then its rows and files are described
-    too. `url` is where the folder will be published.
+    too. `url` is where the folder will be published; `part` says in a sentence that the folder
+    has less than the release.
     """
     features = _features(out)
     release = find_release(workspace, reference)
@@ -37,11 +85,14 @@ def write_card(
     plots = card_plots(facts)
     content = {f"{PLOTS}/{name}": data for name, data in plots.items()}
     content[EPISODES] = _episodes(manifest)
-    content[README] = render_card(facts, pictures=plots, folder=PLOTS).encode()
+    content[README] = render_card(facts, pictures=plots, folder=PLOTS, part=part).encode()
     written = [_write(out / name, data) for name, data in content.items()]
     described = croissant(facts, list(_files(out)), features=features, url=url)
-    text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
-    return [*written, _write(out / DESCRIPTION, text.encode())]
+    return [*written, _write(out / DESCRIPTION, _spelled(described))]
+
+
+def _spelled(described: Mapping[str, Any]) -> bytes:
+    return (json.dumps(described, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _episodes(manifest: Manifest) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from corporeal.catalog.audit import latest_events
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import (
     HistoryEdge,
@@ -25,6 +26,8 @@ from corporeal.labelling.tasks import editors_of, task_summaries
 MOST = 12
 """Neighbours of one kind that are shown of a node; the rest is one node that counts them."""
 MORE = "more"
+TRAINED_ON, MODEL_EVENT = "trained_on", "model"
+"""How a model hangs on its release, and the event of the audit log that says more of it."""
 _MOST_PEOPLE = 12
 _EPISODE = ("id", "task", "state", "operator", "robot", "score", "hash", "duration_s", "file")
 _RELEASE = ("manifest", "condition", "episodes", "created_at", "created_by")
@@ -110,8 +113,8 @@ def lineage_of(
 def _unknown(subject: str) -> CatalogError:
     return CatalogError(
         f"lineage of {subject[:120]!r}, got nothing in the catalogue; expected episode:ID, "
-        "release:NAME@VERSION, document:HASH or anything that an episode came from, such as "
-        "session:NAME. List episodes with: corporeal ls."
+        "release:NAME@VERSION, model:NAME, document:HASH or anything that an episode came from, "
+        "such as session:NAME. List episodes with: corporeal ls."
     )
 
 
@@ -190,7 +193,7 @@ def _nodes(connection: Connection, names: Sequence[str]) -> dict[str, GraphNode]
         by_kind.setdefault(kind, []).append(own)
     nodes: dict[str, GraphNode] = {}
     readers = (("episode", _episodes), ("release", _releases), ("document", _documents),
-               ("labels", _labels), ("label_task", _tasks))  # fmt: skip
+               ("labels", _labels), ("label_task", _tasks), ("model", _models))  # fmt: skip
     for kind, read in readers:
         nodes |= {node.id: node for node in read(connection, by_kind.get(kind, []))}
     return nodes
@@ -241,6 +244,23 @@ def _tasks(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
     for row in task_summaries(connection, names):
         label = f"task to {row['kind']}, queue {row['queue']}"
         yield GraphNode(f"label_task:{row['id']}", label, row)
+
+
+def _models(connection: Connection, names: Sequence[str]) -> Iterable[GraphNode]:
+    """Models with what was said when they were recorded."""
+    for name in names:
+        events = latest_events(connection, f"model:{name}", [MODEL_EVENT], most=1000)
+        if not events:
+            continue
+        known = [each for each in events if each["details"].get("hash") is not None]
+        event = (known or events)[0]
+        stated: dict[str, str] = {}
+        for each in reversed(events):
+            stated |= each["details"].get("metadata") or {}
+        facts: dict[str, Any] = {each: event["details"].get(each) for each in ("hash", "file")}
+        facts |= {"metadata": stated, "recorded_at": event["at"], "recorded_by": event["who"]}
+        label = f"model {name}" + (f", {facts['file']}" if facts["file"] else "")
+        yield GraphNode(f"model:{name}", label, facts)
 
 
 def _parts(own: str) -> tuple[str, int]:
