@@ -35,7 +35,7 @@ class HeldColumn:
     steps: NDArray[np.int64]
 
 
-def find(subject: Subject, *, max_rows: float = 2.0, max_hold_s: float = 0.1) -> Findings:
+def find(subject: Subject, *, max_rows: float = 2.0, max_hold_s: float = 0.2) -> Findings:
     """Yield streams with columns that move in steps, each held for more than `max_rows` rows.
 
     Only steps of several times the resolution count, one after the other in the same direction: a
