@@ -101,9 +101,9 @@ def _findings(path: Path, robot: str | None) -> tuple[int, _Found]:
     found: _Found = Counter()
     for episode in report.episodes:
         for finding in episode.assessment.findings:
-            found[finding.check, finding.severity, finding.message] += 1
+            found[finding.check, str(finding.severity), finding.message] += 1
     for finding in report.batch.findings:
-        found[finding.check, finding.severity, finding.message] += 1
+        found[finding.check, str(finding.severity), finding.message] += 1
     return len(report.episodes), found
 
 
