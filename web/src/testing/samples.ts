@@ -43,6 +43,7 @@ const taxonomy: Pick<Taxonomy, "requirements" | "failure_modes" | "grasp_types">
   requirements: [
     {
       task: "pick_place",
+      phrases: [],
       lanes: [],
       order: [],
       outcome: true,
