@@ -1,6 +1,7 @@
 from . import layout as layout
 from .assembly import ToEpisodeTime as ToEpisodeTime
 from .assembly import episode_header as episode_header
+from .assembly import remove_drafts as remove_drafts
 from .attributes import read_attribute as read_attribute
 from .attributes import write_attribute as write_attribute
 from .journal import JOURNAL_SUFFIX as JOURNAL_SUFFIX

@@ -12,7 +12,7 @@ from typing import Any
 
 from corporeal.episode import Episode
 from corporeal.episode.facts import RETARGETED_MOCAP
-from corporeal.episode.file import journal_path, open_journal
+from corporeal.episode.file import journal_path, open_journal, remove_drafts
 from corporeal.errors import CorporealError, EpisodeError, WriteError
 from corporeal.files import atomic_file
 from corporeal.retargeting.measure.metrics import Metrics
@@ -205,6 +205,7 @@ def _clear_leftover(path: Path) -> None:
     """Remove what a run that was killed left of this episode; that of others stays."""
     with suppress(FileNotFoundError), open_journal(journal_path(path)) as journal:
         if journal.header.get("metadata", {}).get("mode") == RETARGETED_MOCAP:
+            remove_drafts(journal.path)
             journal.path.unlink()
 
 
