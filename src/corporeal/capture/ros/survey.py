@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from corporeal.capture.driver import ROBOT_CLOCK, DriverError, Rig, Sample
-from corporeal.capture.ros.bag import Bag, BagRecord, open_bag, records
+from corporeal.capture.ros.bag import Bag, open_bag, records
+from corporeal.capture.ros.bag_record import BagRecord
 from corporeal.capture.ros.foxglove import FilmDecoder
 from corporeal.capture.ros.mapper import Mapper, open_message
 from corporeal.capture.ros.message import MessagePart, NotMappedError
