@@ -18,7 +18,6 @@ CONSUMERS = SOURCE / "exchange" / "conformance"
 NEEDS_SERVER = SOURCE / "studio"
 # Packages by the module that is imported, where the two have different names.
 PACKAGES = {
-    "backports": "backports.zstd",
     "google": "protobuf",
     "google_crc32c": "google-crc32c",
     "lazy_loader": "lazy-loader",
@@ -31,7 +30,6 @@ PACKAGES = {
 NOT_ON_PYPI = {
     "rclpy": "comes with an installation of ROS 2",
     "rosidl_runtime_py": "comes with an installation of ROS 2",
-    "compression": "is part of Python from 3.14 on",
 }
 LOADED_BY_NAME = {"psycopg": "SQLAlchemy loads the driver that an address names"}
 TOOLS = {"dev", "docs"}

@@ -61,7 +61,7 @@ def test_a_chunk_that_is_cut_short_is_refused(tmp_path: Path) -> None:
 
 
 def test_chunks_of_one_file_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "_FREE_BYTES", 3 * len(ZEROS) - LIMIT)
+    monkeypatch.setattr(unpacking, "_FREE_BYTES", 3 * len(ZEROS))
     packed = bz2.compress(ZEROS)
     budget = unpacking.UnpackingBudget(len(packed))
     for _ in range(3):

@@ -225,11 +225,12 @@ class _McapFile:
             raise ValueError(f"a channel has schema {channel.schema_id}, which is not in the file")
         if schema is None:
             return BagChannel(channel.topic, "", "", "", channel.message_encoding)
+        extras = channel.metadata
         is_text = schema.encoding not in ("protobuf", "flatbuffer")
         definition = schema.data.decode("utf-8", "replace") if is_text else bytes(schema.data)
         return BagChannel(
             channel.topic, schema.name, definition, schema.encoding, channel.message_encoding,
-            is_latched=says_latched(channel.metadata.get("offered_qos_profiles")),
+            is_latched=says_latched(extras.get("offered_qos_profiles")),
         )  # fmt: skip
 
 
