@@ -58,6 +58,12 @@ class Work:
     verified: int
 
 
+_BY_HAND = (
+    "approach", "pre_grasp", "grasp", "lift", "transport", "place", "release", "retract", "hold",
+)  # fmt: skip
+"""Phases of which the hand must be said."""
+
+
 def work(episode: TrueEpisode, annotation: Annotation, taxonomy: Taxonomy) -> Work:
     """What it takes to make the true annotation from nothing, and from a proposal."""
     rng = np.random.default_rng(len(episode.name) + sum(map(ord, episode.name)))
@@ -110,8 +116,7 @@ def _wrong_hands(episode: TrueEpisode, annotation: Annotation) -> int:
     if episode.hand is None:
         return 0
     return sum(
-        segment.label in ("reach", "grasp", "transport", "retreat", "hold")
-        and segment.attributes.get("hand") != episode.hand
+        segment.label in _BY_HAND and segment.attributes.get("hand") != episode.hand
         for segment in annotation.in_lane("phase")
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,6 +66,9 @@ class _Watch:
     time_s: list[float]
     goals: list[Array]
     base: list[Array]
+    hands: list[Array]
+    thing: list[Array]
+    openings: list[Array]
 
     def look(self, operator: Demonstrator) -> None:
         physics = operator.physics
@@ -74,13 +78,17 @@ class _Watch:
         self.goals.append(np.array([nowhere if goal is None else goal.position for goal in goals]))
         where = physics.world.base_qpos
         self.base.append(np.array(physics.data.qpos[where : where + 3]))
+        self.hands.append(np.array([operator.hand(side).position for side in SIDES]))
+        body = mujoco.mj_name2id(physics.world.model, mujoco.mjtObj.mjOBJ_BODY, "object")
+        self.thing.append(operator.object_position() if body >= 0 else nowhere)
+        self.openings.append(operator.openings.copy())
 
 
 def true_episode(
     task: str, *, seed: int, style: str, fault: str | None = None, policy: Path | None = None
 ) -> TrueEpisode:
     """One demonstration with its truth; the detectors see nothing of `boundaries`."""
-    watch = _Watch([], [], [])
+    watch = _Watch([], [], [], [], [], [])
 
     class Watched(Demonstrator):
         def tick(self) -> None:
@@ -144,22 +152,25 @@ def _boundaries(task: str, events: list[dict[str, Any]], watch: _Watch) -> Itera
     if task == "walk":
         moves = []
     if moves:
-        found.append((moves[0][0], "reach"))
+        found.append((moves[0][0], "approach"))
         found.append((moves[-1][1], "rest"))
     if task == "reach" and len(moves) > 1:
-        found += [(moves[0][1], "hold"), (moves[-1][0], "retreat")]
+        found += [(moves[0][1], "hold"), (moves[-1][0], "retract")]
     if holds:
         found.append((holds[0][0], "grasp"))
-        found += [(e["time_s"], "transport") for e in events if e["name"] == "lift"][:1]
+        lifts = [e["time_s"] for e in events if e["name"] == "lift"][:1]
+        found += [(when, "lift") for when in lifts]
+        found += _around(events, holds, lifts, watch)
         if np.isfinite(holds[-1][1]):
-            found.append((holds[-1][1], "retreat"))
+            found.append((holds[-1][1], "retract"))
     if task == "handover":
         found += _exchange(events)
     if task in ("walk", "walk_carry"):
         ground = np.gradient(np.array(watch.base)[:, :2], TICK_S, axis=0)
         speed = _smooth(np.linalg.norm(ground, axis=1), 5)
         for begin, stop in _spans(watch.time_s, speed > WALKS_M_S, 0.6)[:1]:
-            found = [each for each in found if each[1] not in ("rest", "retreat")]
+            found = [each for each in found
+                     if each[1] not in ("rest", "place", "release", "retract")]  # fmt: skip
             found += [(begin, "walk"), (stop, "rest")]
     found = [(time_s, label) for time_s, label in found if time_s < fall - 1e-6]
     if np.isfinite(fall):
@@ -167,6 +178,51 @@ def _boundaries(task: str, events: list[dict[str, Any]], watch: _Watch) -> Itera
     for time_s, label in sorted(found):
         if np.isfinite(time_s):
             yield Boundary(label, round(time_s * 1e9))
+
+
+def _around(
+    events: list[dict[str, Any]],
+    holds: list[tuple[float, float]],
+    lifts: list[float],
+    watch: _Watch,
+) -> Iterator[tuple[float, str]]:
+    """When the hand truly is near, the object is carried aside and set down, the fingers open."""
+    time_s, (begin, stop) = np.array(watch.time_s), (holds[0][0], holds[-1][1])
+    sides = [e for e in events if e["name"] in ("grasp", "release")]
+    hand = np.array(watch.hands)[:, SIDES.index(sides[0]["detail"])]
+    thing = np.array(watch.thing)
+    first, last = np.searchsorted(time_s, (begin, min(stop, time_s[-1])))
+    near = _last_beyond(hand[:first], hand[first])
+    if near is not None:
+        yield time_s[near], "pre_grasp"
+    way = np.linalg.norm(thing[:, :2] - thing[first, :2], axis=1) > NEAR_M
+    aside = np.flatnonzero(way & (time_s >= (lifts[0] if lifts else np.inf)) & (time_s < stop))
+    if len(aside):
+        yield time_s[aside[0]], "transport"
+    if not np.isfinite(stop):
+        return
+    width = np.array(watch.openings)[:, SIDES.index(sides[-1]["detail"])]
+    still = np.flatnonzero(np.diff(width[: last + 1]) <= 0)
+    opens = int(still[-1]) + 1 if len(still) else 0
+    is_meant = 0 < opens < last and time_s[last] - time_s[opens] < OPENS_S
+    if is_meant:
+        yield time_s[opens], "release"
+    near = _last_beyond(thing[first:last], thing[last])
+    calm = np.linalg.norm(hand[last] - hand[max(0, last - 5)]) / (5 * TICK_S) < CALM_M_S
+    after = np.searchsorted(time_s, time_s[last] + FALLS_S)
+    falls = thing[last, 2] - thing[min(after, len(thing) - 1), 2] > FALLS_M
+    if is_meant and calm and near is not None and lifts and not falls:
+        yield time_s[first + near], "place"
+
+
+def _last_beyond(points: Array, there: Array) -> int | None:
+    """The first of the last points that stay near; None where all do."""
+    far = np.flatnonzero(np.linalg.norm(points - there, axis=1) > NEAR_M)
+    return int(far[-1]) + 1 if len(far) and far[-1] + 1 < len(points) else None
+
+
+NEAR_M, OPENS_S, CALM_M_S = 0.05, 1.5, 0.25
+FALLS_M, FALLS_S = 0.03, 0.5
 
 
 def _intended_speed(watch: _Watch) -> Array:

@@ -46,9 +46,12 @@ def _true(episode: TrueEpisode) -> Annotation:
 
 
 def test_the_truth_follows_the_order_of_the_task(reached: TrueEpisode, picked: TrueEpisode) -> None:
-    assert [each.label for each in reached.boundaries] == ["reach", "hold", "retreat", "rest"]
+    assert [each.label for each in reached.boundaries] == ["approach", "hold", "retract", "rest"]
     labels = [each.label for each in picked.boundaries]
-    assert labels == ["reach", "grasp", "transport", "retreat", "rest"]
+    assert labels == [
+        "approach", "pre_grasp", "grasp", "lift", "transport", "place", "release", "retract",
+        "rest",
+    ]  # fmt: skip
 
 
 def test_an_episode_hides_its_truth_from_the_detectors(picked: TrueEpisode) -> None:
@@ -93,7 +96,7 @@ def test_the_truth_itself_scores_full_marks_and_nothing_none(picked: TrueEpisode
 
 
 def test_a_boundary_counts_up_to_two_frames_and_one_too_many_costs() -> None:
-    assert [Hit("reach", error).right for error in (0, 2, -2, 3, None)] == [
+    assert [Hit("approach", error).right for error in (0, 2, -2, 3, None)] == [
         True, True, True, False, False,
     ]  # fmt: skip
     assert f1(4, 4, 4) == 1.0

@@ -15,7 +15,7 @@ READY = open_taxonomy("manipulation")
 def good_annotation() -> Annotation:
     """Every phase of picking and placing, with all that must be said."""
     edges = [0, 10, 40, 50, 80, 90]
-    labels = ["rest", "reach", "grasp", "transport", "retreat", "rest"]
+    labels = ["rest", "approach", "grasp", "transport", "retract", "rest"]
     said = {"hand": "right", "object": "box", "grasp_type": "power"}
     times = [int(STAMPS[edge]) for edge in edges] + [end_ns(STAMPS)]
     wanted = {label.name: label.attributes for _, label in READY.labels()}

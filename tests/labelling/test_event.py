@@ -134,6 +134,18 @@ def _pads() -> tuple[Recording, float]:
     return _recording(first, _signal("right_tactile", 60, _pad)), THEN
 
 
+def _carried_aside() -> tuple[Recording, float]:
+    """Pads bear load from 0.5 s on; the object rises at 1 s and is 5 cm aside at THEN."""
+
+    def pose(time_s: Array) -> Array:
+        values = _columns(7, 0.1 * np.clip(time_s - 1.0, 0.0, 1.0), 2)
+        values[:, 0] = np.clip(0.05 + 0.1 * (time_s - THEN), 0.0, 0.2)
+        return values
+
+    pads = _signal("right_tactile", 60, lambda time_s: _pressed(time_s, 0.5, END_S + 1))
+    return _recording(pads, _signal("object_pose", 100, pose)), THEN
+
+
 FINDS: dict[str, tuple[str, float, Callable[[], tuple[Recording, float]]]] = {
     # detector: the event, how far off it may be in seconds (half a sample), the recording
     "finger_contact": ("contact_begins", 1 / 120, lambda: _one("left_tactile", 60, _pad)),
@@ -148,6 +160,7 @@ FINDS: dict[str, tuple[str, float, Callable[[], tuple[Recording, float]]]] = {
     "grip_shortfall": ("grip_bears", 1 / 200, lambda: (_recording(*_stuck()), THEN)),
     "hand_hold": ("hand_holds", 0.1, lambda: (_fingers(), THEN)),
     "hand_height": ("hand_lifts", 1 / 200, _lifted_arm),
+    "hold_motion": ("carry_begins", 1 / 100, _carried_aside),
     "hand_exchange": ("second_hand_takes", 1 / 120, _pads),
 }  # fmt: skip
 

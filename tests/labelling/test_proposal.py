@@ -13,7 +13,9 @@ from corporeal.labelling.proposal import propose
 def test_a_proposal_tiles_the_episode_on_its_frames_and_confirms_nothing() -> None:
     annotation = propose(picking(), READY, task="pick_place")
     assert annotation is not None
-    assert phase_labels(annotation) == ["rest", "reach", "grasp", "transport", "retreat", "rest"]
+    assert phase_labels(annotation) == [
+        "rest", "approach", "grasp", "lift", "place", "retract", "rest",
+    ]  # fmt: skip
     phases, stamps = annotation.in_lane("phase"), head_camera().time_ns
     assert [a.end_ns for a in phases[:-1]] == [b.start_ns for b in phases[1:]]
     assert phases[0].start_ns == 0

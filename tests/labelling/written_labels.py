@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.labelling.annotation import Annotation, Instruction, Segment
+from corporeal.labelling.annotation import Annotation, Instruction, ObjectPose, Segment
 
 STAMPS = np.round(np.arange(90) * (1e9 / 30) + 12_345_678.4).astype(np.int64)
 
@@ -26,6 +26,8 @@ def annotation(edges: tuple[int, ...] = (0, 30, 61)) -> Annotation:
         reference="observations/head", segments=tuple(segments),
         instructions=(Instruction(id="i0", text="Take the box."),
                       Instruction(id="i1", text='=cmd|"; drop, <b>&amp;')),
+        poses=(ObjectPose(id="o0", object="box", time_ns=moment, frame="table",
+                          position=(0.1, -0.25, 0.03), orientation=(0.6, 0.0, 0.0, 0.8)),),
         outcome="failure", failure_mode="dropped", variant="left_hand", flags=("dark",),
     )  # fmt: skip
 
@@ -36,5 +38,7 @@ def spoken(given: Annotation) -> object:
         sorted((each.lane, each.label, each.start_ns, each.end_ns, str(each.attributes))
                for each in given.segments),
         sorted(each.text for each in given.instructions),
+        [(each.object, each.time_ns, each.frame, each.position, each.orientation)
+         for each in given.poses],
         given.outcome, given.failure_mode, given.variant, given.flags,
     )  # fmt: skip

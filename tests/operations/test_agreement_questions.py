@@ -121,10 +121,10 @@ def test_weeks_are_told_apart_and_a_query_narrows_them(labelled: Database) -> No
 
 def test_the_rule_over_which_people_differ_is_named(labelled: Database) -> None:
     drawn = _draw(labelled, "agreement_by_rule")
-    assert drawn.answer.startswith("“Reach begins” is: people differ by 5.4 frames")
+    assert drawn.answer.startswith("“Approach begins” is: people differ by 5.4 frames")
     assert isinstance(drawn.payload, TableMarks)
     rows = {row.cells[0]: row for row in drawn.payload.rows}
-    begins = rows["reach begins"]
+    begins = rows["approach begins"]
     assert begins.cells[1:4] == ["5", f"{_apart(BEGIN):.1f}", f"{pstdev(BEGIN):.1f}"]
     assert begins.tone == "bad"
     assert begins.address is not None
@@ -136,7 +136,7 @@ def test_the_rule_over_which_people_differ_is_named(labelled: Database) -> None:
 def test_who_is_late_is_named_with_how_far(labelled: Database) -> None:
     drawn = _draw(labelled, "annotator_bias")
     assert isinstance(drawn.payload, HeatMarks)
-    column = drawn.payload.columns.index("reach begins")
+    column = drawn.payload.columns.index("approach begins")
     cells = dict(zip(drawn.payload.rows, drawn.payload.cells, strict=True))
     assert cells["ben"][column].text == f"{mean(BEGIN):.1f} late"
     assert cells["ann"][column].text == f"{mean(BEGIN):.1f} early"

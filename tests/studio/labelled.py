@@ -14,7 +14,7 @@ from corporeal.labelling.taxonomy import open_taxonomy
 LEAD = Actor("lena", "lead")
 ANN = Actor("ann", "annotator")
 BOB = Actor("bob", "annotator")
-PHASES = ["rest", "reach", "retreat", "rest"]
+PHASES = ["rest", "approach", "retract", "rest"]
 FRAMES = [0, 20, 60, 90]
 """Where the proposed phases begin."""
 

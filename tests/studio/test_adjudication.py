@@ -69,7 +69,7 @@ def test_one_card_for_each_difference_with_the_rule_in_words(
     said = client.get(f"/api/labels/pairs/{pair}", headers=people.head("lee")).json()
     cards = said["cards"]
     assert [each["kind"] for each in cards] == ["boundary", "boundary", "outcome", "outcome"]
-    assert cards[0]["question"] == "In which frame does reach begin?"
+    assert cards[0]["question"] == "In which frame does approach begin?"
     assert cards[0]["rule_text"].startswith("The first frame in which")
     assert (cards[0]["first"]["frame"], cards[0]["second"]["frame"]) == (30, 38)
     assert cards[0]["events"][0] == "motion_begins"
@@ -103,12 +103,12 @@ def test_decisions_make_the_labels_and_the_labels_count(
     facts = client.get(f"/api/episodes/{done['facts']['episode']}", headers=people.head("vic"))
     phases = facts.json()["lanes"][0]
     assert (phases["name"], [each["label"] for each in phases["items"]]) == (
-        "Phases", ["rest", "reach", "rest"],
+        "Phases", ["rest", "approach", "rest"],
     )  # fmt: skip
     rules = client.get("/api/dashboards/agreement_by_rule", headers=people.head("vic")).json()
     told = {row["cells"][0]: row["cells"][5] for row in rules["payload"]["rows"]}
     # The lead chose the second's frame, which is 8 away from the first's: 4 on average.
-    assert told["reach begins"] == "4.0 (2)"
+    assert told["approach begins"] == "4.0 (2)"
 
 
 def test_a_card_is_decided_anew_whatever_frame_was_chosen_before(
@@ -145,9 +145,9 @@ def test_those_who_labelled_do_not_decide(
 
 def _told(number: int, kind: str, rule: str, one: int, two: int, **more: Any) -> Any:
     low, high = sorted((one, two))
-    return {"id": f"d{number}", "kind": kind, "lane": "phase", "first": "reach", "second": "reach",
-            "start_ns": int(STAMPS[low]), "end_ns": int(STAMPS[high]), "frames": two - one,
-            "rule": rule, "resolved": None, **more}  # fmt: skip
+    return {"id": f"d{number}", "kind": kind, "lane": "phase", "first": "approach",
+            "second": "approach", "start_ns": int(STAMPS[low]), "end_ns": int(STAMPS[high]),
+            "frames": two - one, "rule": rule, "resolved": None, **more}  # fmt: skip
 
 
 def _cards(*told: Any) -> Sequence[Card]:
@@ -156,15 +156,15 @@ def _cards(*told: Any) -> Sequence[Card]:
 
 def test_a_shared_boundary_is_one_question_under_the_rule_of_what_begins() -> None:
     found = _cards(
-        _told(1, "boundary", "rest.ends", 30, 36), _told(2, "boundary", "reach.starts", 30, 36)
+        _told(1, "boundary", "rest.ends", 30, 36), _told(2, "boundary", "approach.starts", 30, 36)
     )
-    assert [(each.ids, each.rule) for each in found] == [(("d1", "d2"), "reach.starts")]
+    assert [(each.ids, each.rule) for each in found] == [(("d1", "d2"), "approach.starts")]
     assert found[0].resolved is None
 
 
 def test_a_boundary_follows_the_label_in_whose_while_it_lies() -> None:
     found = _cards(
-        _told(1, "label", "", 20, 60, first="reach", second="grasp"),
+        _told(1, "label", "", 20, 60, first="approach", second="grasp"),
         _told(2, "boundary", "rest.starts", 55, 60),
         _told(3, "boundary", "rest.ends", 90, 99),
     )
@@ -176,12 +176,12 @@ def _content() -> Annotation:
     return Annotation(segments=tuple(
         Segment(id=f"s{place}", lane="phase", label=label, start_ns=int(STAMPS[edges[place]]),
                 end_ns=int(STAMPS[edges[place + 1]]))
-        for place, label in enumerate(("rest", "reach", "rest"))
+        for place, label in enumerate(("rest", "approach", "rest"))
     ))  # fmt: skip
 
 
 def _card(kind: Any, rule: str, first: int, second: int) -> Card:
-    sides = [CardSide("reach", int(STAMPS[each]), each) for each in (first, second)]
+    sides = [CardSide("approach", int(STAMPS[each]), each) for each in (first, second)]
     low, high = sorted((first, second))
     return Card(("d1",), kind, "phase", rule, sides[0], sides[1], int(STAMPS[low]),
                 int(STAMPS[high]), None)  # fmt: skip
@@ -189,14 +189,14 @@ def _card(kind: Any, rule: str, first: int, second: int) -> Card:
 
 def test_another_frame_moves_both_neighbours() -> None:
     content = _content()
-    steps = steps_to_frame(content, _card("boundary", "reach.starts", 30, 38), int(STAMPS[25]),
+    steps = steps_to_frame(content, _card("boundary", "approach.starts", 30, 38), int(STAMPS[25]),
                            tiles=True)  # fmt: skip
     moved = apply_edit(content, Edit(id="e", action="resolve", steps=steps)).in_lane("phase")
     assert [(each.start_ns, each.end_ns) for each in moved] == [
         (0, STAMPS[25]), (STAMPS[25], STAMPS[60]), (STAMPS[60], STAMPS[119]),
     ]  # fmt: skip
     with pytest.raises(CatalogError, match="between its neighbours"):
-        steps_to_frame(content, _card("boundary", "reach.starts", 30, 38), int(STAMPS[70]),
+        steps_to_frame(content, _card("boundary", "approach.starts", 30, 38), int(STAMPS[70]),
                        tiles=True)  # fmt: skip
 
 
@@ -204,5 +204,5 @@ def test_another_label_is_cut_in_without_a_gap() -> None:
     content = _content()
     steps = steps_to_label(content, _card("label", "", 40, 50), "grasp")
     made = apply_edit(content, Edit(id="e", action="resolve", steps=steps)).in_lane("phase")
-    assert [each.label for each in made] == ["rest", "reach", "grasp", "reach", "rest"]
+    assert [each.label for each in made] == ["rest", "approach", "grasp", "approach", "rest"]
     assert all(one.end_ns == two.start_ns for one, two in pairwise(made))

@@ -36,7 +36,7 @@ def test_proposals_are_verified_with_one_key_each(
         page.keyboard.press("Enter")
     page.get_by_text("all 4 confirmed").wait_for()
     comes_to(page, lambda: phases(workspace, task, line), [
-        ("rest", 0, True), ("reach", 20, True), ("retreat", 60, True), ("rest", 90, True)
+        ("rest", 0, True), ("approach", 20, True), ("retract", 60, True), ("rest", 90, True)
     ])  # fmt: skip
     with workspace.database.read() as connection:
         assert [each.edit.action for each in edits_of(connection, task)] == ["accept"] * 4
@@ -61,11 +61,11 @@ def test_one_key_nudges_relabels_removes_undoes_and_does_again(
         content = task_of(connection, task).annotation.in_lane("phase")
     assert content[0].end_ns == content[1].start_ns == int(line.stamps[21])
     page.keyboard.press("Backspace")
-    left = ["rest", "retreat", "rest"]
+    left = ["rest", "retract", "rest"]
     comes_to(page, lambda: [each[0] for each in phases(workspace, task, line)], left)
     for _ in range(5):
         page.keyboard.press("u")
-    comes_to(page, lambda: phases(workspace, task, line)[1], ("reach", 20, False))
+    comes_to(page, lambda: phases(workspace, task, line)[1], ("approach", 20, False))
     page.reload()
     selected(page, "p1")
     for _ in range(4):
@@ -87,7 +87,7 @@ def test_the_filmstrip_shows_exactly_the_frames_around_the_boundary(
         comes_to(page, partial(_number_shown, page, frame), frame)
     page.locator(f'.filmstrip-picture[data-frame="{first + 3}"]').click()
     _, line = frames(workspace)
-    comes_to(page, lambda: phases(workspace, task, line)[1], ("reach", first + 3, False))
+    comes_to(page, lambda: phases(workspace, task, line)[1], ("approach", first + 3, False))
 
 
 def _number_shown(page: Page, frame: int) -> int | None:
@@ -158,5 +158,5 @@ def test_on_a_phone_it_says_so_and_shows_what_was_said(
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{address}/annotate/{task}")
     page.get_by_text("Labelling needs a screen").wait_for()
-    page.get_by_text("retreat").wait_for()
+    page.get_by_text("retract").wait_for()
     fits(page, 390)

@@ -64,11 +64,11 @@ def test_a_dragged_boundary_snaps_to_an_event_unless_alt_is_held(
         page.mouse.up()
 
     drag(60, _place(page, line, 70) - 5)
-    comes_to(page, lambda: phases(workspace, task, line)[2], ("retreat", 70, False))
+    comes_to(page, lambda: phases(workspace, task, line)[2], ("retract", 70, False))
     page.keyboard.down("Alt")
     drag(70, _place(page, line, 69))
     page.keyboard.up("Alt")
-    comes_to(page, lambda: phases(workspace, task, line)[2], ("retreat", 69, False))
+    comes_to(page, lambda: phases(workspace, task, line)[2], ("retract", 69, False))
 
 
 def test_segments_are_drawn_split_and_begun_by_key(

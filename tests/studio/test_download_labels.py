@@ -149,7 +149,7 @@ def test_rerun_gets_states_and_words_for_every_lane(
     assert (times[0], said) == (edges[2], ["bumps", None])
     times, said = columns["/events/labels/phase"]
     assert times == edges[:-1]
-    assert said[1] == f"phase: reach (right) until {edges[2] / SECOND_NS:.2f} s"
+    assert said[1] == f"phase: approach (right) until {edges[2] / SECOND_NS:.2f} s"
     assert about.startswith(f"# {SAID[0]}\n")
     for line in ("**Outcome:** failure", "**Failure:** missed_grasp", f"**Also said:** {SAID[1]}"):
         assert line in about

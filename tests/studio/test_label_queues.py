@@ -181,7 +181,7 @@ def test_a_lead_looks_gives_back_and_accepts(
         held = _take(client, people, "ann")
         _work(workspace, people, "ann", held["id"])
     shown = client.get(f"/api/labels/tasks/{held['id']}", headers=lead).json()
-    assert [each["label"] for each in shown["lanes"][0]["items"]] == ["rest", "reach", "rest"]
+    assert [each["label"] for each in shown["lanes"][0]["items"]] == ["rest", "approach", "rest"]
     assert shown["complaints"] == []
     why = "reach begins two frames later"
     back = client.post(f"/api/labels/tasks/{held['id']}/return", json={"why": why}, headers=lead)
@@ -194,7 +194,7 @@ def test_a_lead_looks_gives_back_and_accepts(
     assert done.json()["state"] == "done"
     facts = client.get(f"/api/episodes/{held['episode']}", headers=people.head("vic")).json()
     assert facts["lanes"][0]["name"] == "Phases"
-    assert facts["lanes"][0]["items"][1]["label"] == "reach"
+    assert facts["lanes"][0]["items"][1]["label"] == "approach"
 
 
 def test_a_task_is_given_to_somebody(client: TestClient, people: People) -> None:

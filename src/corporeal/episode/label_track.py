@@ -41,6 +41,16 @@ class LabelSpan(Part):
     attributes: dict[str, Value] = Field(default={}, max_length=64)
 
 
+class PoseLabel(Part):
+    """Where an object is at a moment: metres in a named frame, a quaternion w x y z if known."""
+
+    object: Word
+    time_ns: Stamp
+    frame: Word = "world"
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float] | None = None
+
+
 class LabelTrack(Part):
     """All labels of one episode. Times are nanoseconds as the stamps of its streams.
 
@@ -55,15 +65,16 @@ class LabelTrack(Part):
     lanes: tuple[Lane, ...] = Field(default=(), max_length=256)
     spans: tuple[LabelSpan, ...] = Field(default=(), max_length=1 << 20)
     instructions: tuple[Word, ...] = Field(default=(), max_length=256)
-    outcome: Literal["success", "failure"] | None = None
+    poses: tuple[PoseLabel, ...] = Field(default=(), max_length=1 << 16)
+    outcome: Literal["success", "borderline", "failure"] | None = None
     failure_mode: Word | None = None
     variant: Word | None = None
     flags: tuple[Word, ...] = Field(default=(), max_length=256)
 
     @property
     def success(self) -> bool | None:
-        """Whether the task was done; None when nobody said."""
-        return None if self.outcome is None else self.outcome == "success"
+        """Whether the task was done, be it only just (borderline); None when nobody said."""
+        return None if self.outcome is None else self.outcome != "failure"
 
     @property
     def used_lanes(self) -> tuple[Lane, ...]:

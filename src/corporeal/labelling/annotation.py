@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import math
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from corporeal.errors import CorporealError
 from corporeal.schema import Part
@@ -57,6 +58,36 @@ class Correction(Part):
     note: str = Field(default="", max_length=2000)
 
 
+Outcome = Literal["success", "borderline", "failure"]
+_UNIT = 1e-3
+
+
+class ObjectPose(Part):
+    """Where an object is at a moment: metres in a named frame, and a quaternion w x y z if known.
+
+    The object keeps its name in every episode; `source` is who put the pose there first.
+    """
+
+    id: Identity
+    object: Name
+    time_ns: Stamp
+    frame: Name = "world"
+    position: tuple[float, float, float]
+    orientation: tuple[float, float, float, float] | None = None
+    source: Literal["person", "proposal"] = "person"
+    confirmed: bool = True
+    confidence: float | None = Field(default=None, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _is_a_pose(self) -> Self:
+        if not all(map(math.isfinite, self.position)):
+            raise ValueError(f"position, got {list(self.position)}; expected three metres")
+        turned = self.orientation
+        if turned is not None and not abs(math.hypot(*turned) - 1.0) < _UNIT:
+            raise ValueError(f"orientation, got {list(turned)}; expected w x y z of length 1")
+        return self
+
+
 class Annotation(Part):
     """All that is said of one episode under one taxonomy."""
 
@@ -64,7 +95,8 @@ class Annotation(Part):
     segments: tuple[Segment, ...] = ()
     instructions: tuple[Instruction, ...] = ()
     corrections: tuple[Correction, ...] = ()
-    outcome: Literal["success", "failure"] | None = None
+    poses: tuple[ObjectPose, ...] = ()
+    outcome: Outcome | None = None
     failure_mode: Name | None = None
     variant: Name | None = None
     flags: tuple[Name, ...] = ()
@@ -79,9 +111,10 @@ class Annotation(Part):
         )
 
     def as_confirmed(self) -> Annotation:
-        """The same with every segment confirmed."""
+        """The same with every segment and pose confirmed."""
         seen = tuple(each.model_copy(update={"confirmed": True}) for each in self.segments)
-        return self.model_copy(update={"segments": seen})
+        poses = tuple(each.model_copy(update={"confirmed": True}) for each in self.poses)
+        return self.model_copy(update={"segments": seen, "poses": poses})
 
 
 MOST_PARTS = 5000
@@ -90,14 +123,15 @@ _LISTS: dict[str, type[Part]] = {
     "segments": Segment,
     "instructions": Instruction,
     "corrections": Correction,
+    "poses": ObjectPose,
 }
 _Field = Literal["outcome", "failure_mode", "variant", "flags", "reference"]
 
 
 class Put(Part):
-    """Add a segment, an instruction or a correction, or replace the one of the same id."""
+    """Add a segment, an instruction, a correction or a pose, or replace the one of the same id."""
 
-    put: Segment | Instruction | Correction
+    put: Segment | Instruction | Correction | ObjectPose
 
 
 class Drop(Part):

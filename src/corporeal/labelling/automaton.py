@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from corporeal.labelling.event import PhysicalEvent
-from corporeal.labelling.taxonomy import LabelLane, Taxonomy
+from corporeal.labelling.taxonomy import LabelLane, Requirement, Taxonomy
 from corporeal.units import SECOND_NS
 
 # What a path through the states costs, against the confidence (0 to 1) of the events it uses.
@@ -75,6 +75,20 @@ def free_labels(taxonomy: Taxonomy, lane: LabelLane) -> frozenset[str]:
 def tiling_lane(taxonomy: Taxonomy) -> LabelLane | None:
     """The lane whose labels leave no gap: the one that an automaton can fill."""
     return next((lane for lane in taxonomy.lanes if lane.tiles), None)
+
+
+def shown_order(
+    need: Requirement, lane: LabelLane, events: Sequence[PhysicalEvent]
+) -> tuple[str, ...]:
+    """The order of a task without the phases that these signals cannot show."""
+    seen = {event.name for event in events}
+
+    def shows(name: str) -> bool:
+        label = lane.label(name)
+        rule = label.starts if label is not None else None
+        return rule is None or bool(seen & set(rule.events))
+
+    return tuple(name for name in need.order if name not in need.may_lack or shows(name))
 
 
 def passages(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 from sqlalchemy import Connection
@@ -22,7 +23,10 @@ from corporeal.errors import UnknownNameError
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library, Name
 
-LaneKind = Literal["phase", "contact", "object", "quality", "discrepancy"]
+LaneKind = Literal["phase", "contact", "object", "locomotion", "quality", "discrepancy"]
+Level = Literal["primitive", "composition", "long_horizon"]
+LEVELS: tuple[Level, ...] = ("primitive", "composition", "long_horizon")
+HANDS = ("left", "right", "both")
 
 
 class BoundaryRule(Part):
@@ -41,7 +45,7 @@ class BoundaryRule(Part):
 
 
 class LabelDefinition(Part):
-    """One label of a lane; `parent` makes a hierarchy, such as reach below manipulate."""
+    """One label of a lane; `parent` groups labels, `parts` makes it of labels one level below."""
 
     name: Name
     definition: str
@@ -53,7 +57,17 @@ class LabelDefinition(Part):
     attributes: tuple[Name, ...] = Field(
         default=(), description="what must be said of it: grasp_type, object, hand, ..."
     )
+    optional: tuple[Name, ...] = Field(default=(), description="what may be said of it besides")
+    parts: tuple[Name, ...] = Field(
+        default=(), description="labels of the level below that it is made of, in their order"
+    )
+    was: tuple[Name, ...] = Field(default=(), description="its names in earlier versions")
     key: str | None = Field(default=None, max_length=1, description="the key that sets it")
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """All attributes, those that must be said first."""
+        return (*self.attributes, *self.optional)
 
 
 class LabelLane(Part):
@@ -63,6 +77,9 @@ class LabelLane(Part):
     kind: LaneKind
     title: str
     tiles: bool = False
+    level: Level | None = Field(
+        default=None, description="its place in the hierarchy of segments, where it has one"
+    )
     labels: tuple[LabelDefinition, ...]
 
     def label(self, name: str) -> LabelDefinition | None:
@@ -97,6 +114,32 @@ class AttributeChoice(Part):
     examples: tuple[str, ...] = ()
 
 
+class AttributeDefinition(Part):
+    """Something that is said of a segment: one of `choices`, or a number in `unit`.
+
+    Two numbers that differ by no more than `tolerance` are the same answer.
+    """
+
+    name: Name
+    definition: str
+    choices: tuple[AttributeChoice, ...] = ()
+    unit: str | None = Field(default=None, max_length=16, description="set: it is a number")
+    least: float | None = None
+    most: float | None = None
+    tolerance: float | None = Field(default=None, ge=0)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether a number is expected."""
+        return self.unit is not None
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        if self.unit is not None and self.choices:
+            raise ValueError(f"attribute {self.name!r} has a unit and choices; expected one")
+        return self
+
+
 class ObjectIdentity(Part):
     """An object that is the same one in every episode."""
 
@@ -117,6 +160,9 @@ class Requirement(Part):
     order: tuple[Name, ...] = Field(
         default=(), description="labels of the tiling lane as a success runs through them"
     )
+    may_lack: tuple[Name, ...] = Field(
+        default=(), description="labels of the order that a robot's signals may not show"
+    )
     outcome: bool = True
     instructions: int = Field(default=1, ge=0, le=20)
     variants: tuple[Name, ...] = ()
@@ -133,7 +179,16 @@ class Taxonomy(Document):
     discrepancies: tuple[AttributeChoice, ...] = Field(
         default=(), description="causes for which simulation and reality differ"
     )
+    attributes: tuple[AttributeDefinition, ...] = Field(
+        default=(), description="what else is said of segments, such as pressure or surface"
+    )
+    flags: tuple[AttributeChoice, ...] = Field(
+        default=(), description="remarks on the quality of a whole episode"
+    )
     objects: tuple[ObjectIdentity, ...] = ()
+    frames: tuple[Name, ...] = Field(
+        default=(), description="frames in which poses of objects are given; empty: any"
+    )
     requirements: tuple[Requirement, ...] = ()
     guidelines: str | None = Field(default=None, description="for annotators, in Markdown")
     tolerance_frames: int = Field(default=2, ge=0, le=30)
@@ -149,10 +204,58 @@ class Taxonomy(Document):
             for name in need.lanes:
                 if name not in lanes:
                     raise ValueError(f"task {need.task!r} needs lane {name!r}, which is not there")
-            for name in need.order:
+            for name in (*need.order, *need.may_lack):
                 if not any(name == label.name for _, label in self.labels()):
                     raise ValueError(f"task {need.task!r} orders {name!r}, which is no label")
         return self
+
+    @model_validator(mode="after")
+    def _parts_exist(self) -> Self:
+        for lane, label in self.labels():
+            below = self.lane_below(lane)
+            known = {each.name for each in below.labels} if below is not None else set()
+            for name in label.parts:
+                if name not in known:
+                    raise ValueError(
+                        f"label {label.name!r} has the part {name!r}, which is no label of the "
+                        "level below its own"
+                    )
+        return self
+
+    def canonical(self) -> str:
+        """The one text of this content, which is that of older versions where nothing is new."""
+        values = self.model_dump(mode="json", exclude_none=True)
+        _drop_empty(values, ("attributes", "flags", "frames"))
+        for lane in values["lanes"]:
+            for label in lane["labels"]:
+                _drop_empty(label, ("optional", "parts", "was"))
+        for need in values["requirements"]:
+            _drop_empty(need, ("may_lack",))
+        return json.dumps(values, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+    def lane_below(self, lane: LabelLane) -> LabelLane | None:
+        """The lane of whose segments those of this one are made; None at the lowest level."""
+        if lane.level is None or lane.level == LEVELS[0]:
+            return None
+        level = LEVELS[LEVELS.index(lane.level) - 1]
+        return next((each for each in self.lanes if each.level == level), None)
+
+    def attribute(self, name: str) -> AttributeDefinition | None:
+        """What an attribute of this name may be, if that is written here."""
+        return next((each for each in self.attributes if each.name == name), None)
+
+    def choices(self, name: str) -> tuple[AttributeChoice, ...]:
+        """What may be said for an attribute, the outcome or the failure mode; empty: anything."""
+        lists = {
+            "grasp_type": self.grasp_types, "discrepancy": self.discrepancies,
+            "failure_mode": self.failure_modes, "outcome": OUTCOMES,
+            "object": tuple(AttributeChoice(name=each.name, definition=each.description)
+                            for each in self.objects),
+            "hand": tuple(AttributeChoice(name=each, definition=f"The {each} hand.")
+                          for each in HANDS),
+        }  # fmt: skip
+        written = self.attribute(name)
+        return lists.get(name, written.choices if written is not None else ())
 
     def labels(self) -> Iterator[tuple[LabelLane, LabelDefinition]]:
         """Every label with its lane."""
@@ -187,6 +290,23 @@ class Taxonomy(Document):
             if _asks_for(task or "", phrase)
         ]
         return max(said, key=lambda pair: pair[0])[1] if said else needs.get("*")
+
+
+def _drop_empty(values: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Lists that came with a later version of Corporeal leave no trace where they are empty."""
+    for name in names:
+        if not values[name]:
+            del values[name]
+
+
+OUTCOMES = tuple(
+    AttributeChoice(name=name, definition=definition)
+    for name, definition in (
+        ("success", "The task was done."),
+        ("borderline", "The task was done, but not as it should be; the mode says what was off."),
+        ("failure", "The task was not done; the mode says why."),
+    )
+)
 
 
 def _asks_for(text: str, phrase: str) -> bool:

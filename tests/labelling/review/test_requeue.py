@@ -15,7 +15,7 @@ from corporeal.labelling.labels import LabelCoverage, coverage_of, labels_of
 from corporeal.labelling.labels.versions import label_history
 from corporeal.labelling.queues import take, take_next
 from corporeal.labelling.review import accept, accept_confident, find_impact, requeue_labels, submit
-from corporeal.labelling.review.requeue import reasons
+from corporeal.labelling.review.requeue import reasons, unsure_labels
 from corporeal.labelling.review.submission import MACHINE
 from corporeal.labelling.tasks import find_task
 from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomies
@@ -178,9 +178,34 @@ def test_a_grasp_type_that_is_gone_touches_those_who_use_it() -> None:
 
 def test_a_new_phase_touches_its_lane_and_a_new_need_its_task() -> None:
     lanes = READY.model_dump()["lanes"]
-    lanes[0]["labels"] = [*lanes[0]["labels"], {"name": "place", "definition": "It is put down."}]
+    lanes[0]["labels"] = [
+        *lanes[0]["labels"],
+        {"name": "stack", "definition": "It is put on another."},
+    ]
     assert ("phase", "transport") in find_impact(READY, _changed(lanes=lanes)).labels
     needs = [{"task": "pick_place", "lanes": ["phase", "quality"]}]
     found = find_impact(READY, _changed(requirements=needs))
     assert reasons(good_annotation(), found, task="pick_place") == ("pick_place now needs quality",)
     assert reasons(good_annotation(), found, task="reach") == ()
+
+
+def test_a_label_that_was_renamed_keeps_its_place_and_is_asked_again() -> None:
+    lanes = READY.model_dump()["lanes"]
+    names = {"approach": "reach", "retract": "retreat"}
+    lanes[0]["labels"] = [{**label, "name": names.get(label["name"], label["name"]), "was": ()}
+                          for label in lanes[0]["labels"]]  # fmt: skip
+    orders = [
+        {**need, "order": [names.get(name, name) for name in need["order"]]}
+        for need in READY.model_dump()["requirements"]
+    ]  # fmt: skip
+    flat = [lane for lane in lanes if lane["level"] in (None, "primitive")]
+    before = _changed(lanes=flat, requirements=orders)
+    found = find_impact(before, READY)
+    assert found.labels["phase", "reach"] == "is called approach now"
+    old = good_annotation().model_copy(update={"segments": tuple(
+        each.model_copy(update={"label": "reach" if each.label == "approach" else each.label})
+        for each in good_annotation().segments
+    )})  # fmt: skip
+    renewed = unsure_labels(old, found, READY)
+    assert [each.label for each in renewed.segments][:2] == ["rest", "approach"]
+    assert [each.confirmed for each in renewed.segments][:2] == [True, False]

@@ -8,6 +8,7 @@ import type {
   EventFacts,
   Instruction,
   MissingParts,
+  ObjectPose,
   SavedEdits,
   Segment,
   StaleEdits,
@@ -21,7 +22,7 @@ export type Value = Segment["attributes"][string];
 
 export type Predicted = Correction["predicted"];
 
-export type Item = Segment | Instruction | Correction;
+export type Item = Segment | Instruction | Correction | ObjectPose;
 
 export type Step = Edit["steps"][number];
 

@@ -16,7 +16,7 @@ from corporeal.labelling.annotation import Annotation, Drop, Put, Segment, Set, 
 from corporeal.labelling.frames import frame_of
 from corporeal.labelling.taxonomy import Taxonomy
 
-WHOLE = ("outcome", "failure_mode", "variant")
+WHOLE = ("outcome", "failure_mode", "variant", "flags")
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,9 @@ def steps_to_label(content: Annotation, card: Card, label: str) -> tuple[Step, .
     if card.kind == "outcome":
         if card.rule not in WHOLE:
             raise CatalogError(f"{card.rule} cannot be set; expected {' or '.join(WHOLE)}.")
+        if card.rule == "flags":
+            flags = value.split(", ") if value is not None else []
+            return (Set.model_validate({"set": {"flags": flags}}),)
         return (Set.model_validate({"set": {card.rule: value}}),)
     if card.kind == "attribute":
         return tuple(
@@ -259,7 +262,7 @@ def _splice_steps(
 ) -> Iterator[Step]:
     """What to drop and put; every segment keeps its id where it is free."""
     held = {each.id: each for each in mine}
-    taken = {each.id for name in ("segments", "instructions", "corrections")
+    taken = {each.id for name in ("segments", "instructions", "corrections", "poses")
              for each in getattr(content, name)} - set(held)  # fmt: skip
     kept: dict[str, Segment] = {}
     for each in wanted:

@@ -20,9 +20,9 @@ from corporeal.labelling.agreement.measures import (
     edit_score,
     pair_up,
 )
-from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.annotation import Annotation, ObjectPose, Segment, Value
 from corporeal.labelling.frames import frame_of
-from corporeal.labelling.taxonomy import Taxonomy
+from corporeal.labelling.taxonomy import AttributeDefinition, Taxonomy
 
 NOTHING = "(nothing)"
 """The label of what one of two people did not mark."""
@@ -60,6 +60,19 @@ class LaneAgreement:
 
 
 @dataclass(frozen=True)
+class PoseDifference:
+    """How far apart two people put an object at one moment; the angle is nan where one gave none.
+
+    `distance_m` is nan where only one of them gave a pose.
+    """
+
+    object: str
+    time_ns: int
+    distance_m: float
+    angle_rad: float
+
+
+@dataclass(frozen=True)
 class Agreement:
     """Two annotations of one episode."""
 
@@ -67,6 +80,7 @@ class Agreement:
     disagreements: tuple[LabelDisagreement, ...] = ()
     attributes: tuple[tuple[str, str, str], ...] = field(default=())
     """(name, first, second) of every attribute, outcome and failure mode that both gave."""
+    poses: tuple[PoseDifference, ...] = ()
 
     @property
     def steps(self) -> list[int]:
@@ -87,6 +101,9 @@ class AgreementSummary:
     hit_rate: float
     hit_rate_bounds: tuple[float, float]
     failed: tuple[str, ...]
+    poses: int = 0
+    pose_distance_m: float = math.nan
+    """The mean over poses that both gave, of which there are `poses`."""
 
     @property
     def is_good(self) -> bool:
@@ -120,12 +137,13 @@ def compare(
             )
         )
         differing += _lane_disagreements(lane.name, pairs, one, two, taxonomy, stamps)
-        attributes += _attributes(lane.name, pairs, one, two)
+        attributes += _attributes(lane.name, pairs, one, two, taxonomy)
     whole = _whole(first, second, stamps)
     return Agreement(
         tuple(lanes),
         (*differing, *(each for each in (*whole, *attributes) if each.first != each.second)),
         tuple((each.rule, each.first, each.second) for each in (*attributes, *whole)),
+        tuple(compare_poses(first.poses, second.poses, stamps, taxonomy.tolerance_frames)),
     )
 
 
@@ -135,6 +153,8 @@ def summarise(agreements: Sequence[Agreement], *, tolerance_frames: int = 2) -> 
     kappa = _kappas(agreements)
     edges = boundary_figures([step for each in agreements for step in each.steps], tolerance_frames)
     edit = float(np.mean(scores)) if scores else math.nan
+    apart = [pose.distance_m for each in agreements for pose in each.poses
+             if math.isfinite(pose.distance_m)]  # fmt: skip
     failed = []
     if not edit >= LEAST_EDIT_SCORE:
         failed.append("edit score")
@@ -153,7 +173,38 @@ def summarise(agreements: Sequence[Agreement], *, tolerance_frames: int = 2) -> 
         hit_rate=edges.hit_rate,
         hit_rate_bounds=edges.hit_rate_bounds,
         failed=tuple(failed),
+        poses=len(apart),
+        pose_distance_m=float(np.mean(apart)) if apart else math.nan,
     )
+
+
+def compare_poses(
+    first: Sequence[ObjectPose],
+    second: Sequence[ObjectPose],
+    stamps: NDArray[np.int64],
+    tolerance_frames: int,
+) -> Iterator[PoseDifference]:
+    """Poses of one object in one frame of reference at about the same picture, side by side."""
+    left = list(second)
+    for one in first:
+        near = [other for other in left
+                if (other.object, other.frame) == (one.object, one.frame)
+                and abs(frame_of(stamps, other.time_ns) - frame_of(stamps, one.time_ns))
+                <= tolerance_frames]  # fmt: skip
+        if not near:
+            yield PoseDifference(one.object, one.time_ns, math.nan, math.nan)
+            continue
+        other = min(near, key=lambda each: abs(each.time_ns - one.time_ns))
+        left.remove(other)
+        angle = math.nan
+        if one.orientation is not None and other.orientation is not None:
+            alike = abs(float(np.dot(one.orientation, other.orientation)))
+            angle = 2.0 * math.acos(min(1.0, alike))
+        yield PoseDifference(
+            one.object, one.time_ns, math.dist(one.position, other.position), angle
+        )
+    for other in left:
+        yield PoseDifference(other.object, other.time_ns, math.nan, math.nan)
 
 
 def pairs_by_lane(agreements: Iterable[Agreement]) -> dict[str, list[tuple[str, str]]]:
@@ -257,18 +308,31 @@ def _time(stamps: NDArray[np.int64], frame: int) -> int:
 
 
 def _attributes(
-    lane: str, pairs: Sequence[Pair], first: Sequence[Segment], second: Sequence[Segment]
-) -> Iterator[LabelDisagreement]:
-    """What is said of segments that both have, whether or not it differs."""
+    lane: str, pairs: Sequence[Pair], first: Sequence[Segment], second: Sequence[Segment],
+    taxonomy: Taxonomy,
+) -> Iterator[LabelDisagreement]:  # fmt: skip
+    """What is said of segments that both have, whether or not it differs.
+
+    Numbers within the tolerance of the attribute are the same answer: the first one's.
+    """
     for one, two in pairs:
         if one is None or two is None or one.label != two.label:
             continue
         mine, yours = first[one.index], second[two.index]
         for name in sorted({*mine.attributes, *yours.attributes}):
-            yield LabelDisagreement(
-                "attribute", lane, _text(mine.attributes.get(name)),
-                _text(yours.attributes.get(name)), mine.start_ns, mine.end_ns, rule=name,
-            )  # fmt: skip
+            own, other = mine.attributes.get(name), yours.attributes.get(name)
+            if _is_near(own, other, taxonomy.attribute(name)):
+                other = own
+            yield LabelDisagreement("attribute", lane, _text(own), _text(other), mine.start_ns,
+                                    mine.end_ns, rule=name)  # fmt: skip
+
+
+def _is_near(own: Value, other: Value, written: AttributeDefinition | None) -> bool:
+    if written is None or written.tolerance is None:
+        return False
+    if not isinstance(own, int | float) or not isinstance(other, int | float):
+        return False
+    return abs(own - other) <= written.tolerance
 
 
 def _whole(
@@ -277,6 +341,8 @@ def _whole(
     """What is said of the episode as a whole, where either has said something."""
     values = [(name, _text(getattr(first, name)), _text(getattr(second, name)))
               for name in ("outcome", "failure_mode", "variant")]  # fmt: skip
+    one_flags, two_flags = (_text(", ".join(sorted(each.flags))) for each in (first, second))
+    values.append(("flags", one_flags, two_flags))
     return [
         LabelDisagreement("outcome", "", one, two, int(stamps[0]), int(stamps[-1]), rule=name)
         for name, one, two in values

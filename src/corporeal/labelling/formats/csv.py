@@ -115,7 +115,7 @@ FORMAT = LabelFormat(
     read,
     write,
     loses=(
-        "who or what put a segment there, and how sure it was",
+        "who or what put a segment or a pose there, and how sure it was",
         "corrections of predictions",
         "the language of an instruction",
     ),

@@ -195,7 +195,7 @@ FORMAT = LabelFormat(
     loses=(
         "times are rounded to milliseconds: with the stamps of the stream they come back exact",
         "a moment lasts a millisecond",
-        "who or what put a segment there, and how sure it was",
+        "who or what put a segment or a pose there, and how sure it was",
         "corrections of predictions",
         "the language of an instruction",
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from corporeal.catalog.episodes import EpisodeRow, parts_of
-from corporeal.labelling.annotation import Annotation, Segment
+from corporeal.labelling.annotation import Annotation, ObjectPose, Segment, Value
 from corporeal.labelling.frames import Frames, end_ns
 from corporeal.labelling.labels.versions import Labels, labels_in_force
 from corporeal.labelling.taxonomy import LabelLane, Taxonomy, kept_taxonomy
@@ -37,6 +38,9 @@ def complaints(
         sentences += _segment(segment, taxonomy, stamps)
     for lane in taxonomy.lanes:
         sentences += _lane(annotation.in_lane(lane.name), lane, stamps)
+        sentences += _level(annotation, taxonomy, lane)
+    for pose in annotation.poses:
+        sentences += _pose(pose, taxonomy)
     return (*sentences, *_required(annotation, taxonomy, task), *_whole(annotation, taxonomy))
 
 
@@ -58,10 +62,47 @@ def _segment(segment: Segment, taxonomy: Taxonomy, stamps: NDArray[np.int64]) ->
     for name in label.attributes:
         if segment.attributes.get(name) in (None, ""):
             yield f"{where}: {name.replace('_', ' ')} is not said."
-    for name, choices in _choices(taxonomy).items():
-        value = segment.attributes.get(name)
-        if value not in (None, "") and choices and value not in choices:
-            yield f"{where}: {name.replace('_', ' ')}, got {value!r}; expected {_any(choices)}."
+    for name, value in segment.attributes.items():
+        if value not in (None, "") and (wanted := _expected(taxonomy, name, value)):
+            yield f"{where}: {name.replace('_', ' ')}, got {value!r}; expected {wanted}."
+
+
+def _expected(taxonomy: Taxonomy, name: str, value: Value) -> str:
+    """What an attribute should be; empty where it is that."""
+    choices = [each.name for each in taxonomy.choices(name)]
+    if choices:
+        return "" if value in choices else _any(choices)
+    written = taxonomy.attribute(name)
+    if written is None or not written.is_number:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return f"a number of {written.unit}"
+    least, most = written.least, written.most
+    if least is not None and value < least:
+        return f"{least:g} {written.unit} or more"
+    return f"{most:g} {written.unit} or less" if most is not None and value > most else ""
+
+
+def _level(annotation: Annotation, taxonomy: Taxonomy, lane: LabelLane) -> Iterator[str]:
+    """Segments of a higher level begin and end where those of the level below do."""
+    below = taxonomy.lane_below(lane)
+    parts = annotation.in_lane(below.name) if below is not None else ()
+    edges = {edge for part in parts for edge in (part.start_ns, part.end_ns)}
+    for segment in annotation.in_lane(lane.name) if edges else ():
+        for edge in (segment.start_ns, segment.end_ns):
+            if edge not in edges and below is not None:
+                yield (f"{lane.title}: {segment.label} at {_clock(segment.start_ns)}: a boundary "
+                       f"at {_clock(edge)} is none of {below.title}.")  # fmt: skip
+
+
+def _pose(pose: ObjectPose, taxonomy: Taxonomy) -> Iterator[str]:
+    where = f"pose of {pose.object} at {_clock(pose.time_ns)}"
+    if not pose.confirmed:
+        yield f"{where}: proposed, but nobody has confirmed it."
+    if wanted := _expected(taxonomy, "object", pose.object):
+        yield f"{where}: got an object that is not listed; expected {wanted}."
+    if taxonomy.frames and pose.frame not in taxonomy.frames:
+        yield f"{where}: frame, got {pose.frame!r}; expected {_any(taxonomy.frames)}."
 
 
 def _lane(segments: Sequence[Segment], lane: LabelLane, stamps: NDArray[np.int64]) -> Iterator[str]:
@@ -88,7 +129,7 @@ def _required(annotation: Annotation, taxonomy: Taxonomy, task: str | None) -> I
         if lane is not None and not annotation.in_lane(name):
             yield f"{lane.title}: nothing is labelled, and {task or 'this task'} needs it."
     if need.outcome and annotation.outcome is None:
-        yield "outcome: success or failure is not said."
+        yield "outcome: success, borderline or failure is not said."
     if len(annotation.instructions) < need.instructions:
         yield (f"instructions, got {len(annotation.instructions)}; expected "
                f"{need.instructions} or more.")  # fmt: skip
@@ -98,20 +139,15 @@ def _required(annotation: Annotation, taxonomy: Taxonomy, task: str | None) -> I
 
 def _whole(annotation: Annotation, taxonomy: Taxonomy) -> Iterator[str]:
     modes = [mode.name for mode in taxonomy.failure_modes]
-    if annotation.outcome == "failure" and modes and annotation.failure_mode not in modes:
+    is_flawed = annotation.outcome in ("failure", "borderline")
+    if is_flawed and modes and annotation.failure_mode not in modes:
         yield f"failure mode, got {annotation.failure_mode!r}; expected {_any(modes)}."
     if annotation.outcome == "success" and annotation.failure_mode is not None:
         yield f"failure mode, got {annotation.failure_mode!r} for a success; expected none."
-
-
-def _choices(taxonomy: Taxonomy) -> dict[str, list[str]]:
-    """What the attributes may be that the taxonomy lists."""
-    return {
-        "grasp_type": [each.name for each in taxonomy.grasp_types],
-        "object": [each.name for each in taxonomy.objects],
-        "discrepancy": [each.name for each in taxonomy.discrepancies],
-        "hand": ["left", "right", "both"],
-    }
+    flags = [flag.name for flag in taxonomy.flags]
+    for name in annotation.flags:
+        if flags and name not in flags:
+            yield f"flag, got {name!r}; expected {_any(flags)}."
 
 
 def _is_on(stamps: NDArray[np.int64], time_ns: int) -> bool:

@@ -24,6 +24,7 @@ from corporeal.labelling.annotation import (
     Annotation,
     AnnotationError,
     Instruction,
+    ObjectPose,
     Segment,
     first_complaint,
 )
@@ -36,8 +37,8 @@ from corporeal.registry import plugins
 PACKAGE = "corporeal.labelling.formats"
 MAX_BYTES = 64 << 20
 MAX_ROWS = 1_000_000
-INSTRUCTION, OUTCOME, FAILURE, VARIANT, FLAG = (
-    ":instruction", ":outcome", ":failure_mode", ":variant", ":flag",
+INSTRUCTION, OUTCOME, FAILURE, VARIANT, FLAG, POSE = (
+    ":instruction", ":outcome", ":failure_mode", ":variant", ":flag", ":pose",
 )  # fmt: skip
 """What is said of a whole episode, where a file has only lanes: names that no lane can have."""
 
@@ -137,7 +138,9 @@ def on_stamps(labels: EpisodeLabels, stamps: Stamps) -> EpisodeLabels:
         each.model_copy(update={"start_ns": nearest(each.start_ns), "end_ns": nearest(each.end_ns)})
         for each in labels.annotation.segments
     )
-    annotation = labels.annotation.model_copy(update={"segments": moved})
+    poses = tuple(each.model_copy(update={"time_ns": nearest(each.time_ns)})
+                  for each in labels.annotation.poses)  # fmt: skip
+    annotation = labels.annotation.model_copy(update={"segments": moved, "poses": poses})
     return replace(labels, annotation=annotation, stamps=stamps)
 
 
@@ -195,6 +198,10 @@ def lines_of(annotation: Annotation) -> list[Line]:
         Line(each.lane, each.label, each.start_ns, each.end_ns, each.attributes, each.id)
         for each in segments
     ]
+    lines += [
+        Line(POSE, each.object, each.time_ns, each.time_ns, _pose_values(each), each.id)
+        for each in sorted(annotation.poses, key=lambda each: (each.object, each.time_ns))
+    ]
     begin = segments[0].start_ns if segments else 0
     end = max((each.end_ns for each in segments), default=begin)
     said = [(INSTRUCTION, each.text) for each in annotation.instructions]
@@ -205,10 +212,15 @@ def lines_of(annotation: Annotation) -> list[Line]:
     return lines + [Line(name, text, begin, end, {}, name) for name, text in said]
 
 
+def _pose_values(pose: ObjectPose) -> dict[str, Any]:
+    return pose.model_dump(include={"frame", "position", "orientation"}, exclude_none=True)
+
+
 def annotation_of(lines: Sequence[Line], *, reference: str = "") -> Annotation:
     """The annotation that lines stand for; AnnotationError with the place of what cannot be."""
     segments: list[Segment] = []
     instructions: list[Instruction] = []
+    poses: list[ObjectPose] = []
     whole: dict[str, Any] = {"flags": []}
     for line in lines:
         try:
@@ -217,6 +229,11 @@ def annotation_of(lines: Sequence[Line], *, reference: str = "") -> Annotation:
                 instructions.append(Instruction(id=f"i{number}", text=line.label))
             elif line.lane == FLAG:
                 whole["flags"].append(line.label)
+            elif line.lane == POSE:
+                poses.append(ObjectPose.model_validate({
+                    **line.attributes, "id": f"o{len(poses)}", "object": line.label,
+                    "time_ns": line.start_ns,
+                }))  # fmt: skip
             elif line.lane in (OUTCOME, FAILURE, VARIANT):
                 whole[line.lane[1:]] = line.label
             else:
@@ -230,7 +247,13 @@ def annotation_of(lines: Sequence[Line], *, reference: str = "") -> Annotation:
             raise refused(error, line.where) from None
     try:
         return Annotation.model_validate(
-            {"reference": reference, "segments": segments, "instructions": instructions, **whole}
+            {
+                "reference": reference,
+                "segments": segments,
+                "instructions": instructions,
+                "poses": poses,
+                **whole,
+            }
         )
     except ValidationError as error:
         raise refused(error, lines[0].where if lines else "labels") from None

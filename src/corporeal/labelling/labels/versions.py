@@ -15,7 +15,7 @@ from corporeal.catalog.database import json_value
 from corporeal.catalog.episodes import NEXT, find_episode, move_episodes, parts_of
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import LABELS
-from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane
+from corporeal.episode.label_track import LabelSpan, LabelTrack, Lane, PoseLabel
 from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy import Taxonomy, keep_taxonomy
 
@@ -40,8 +40,11 @@ class Labels:
 
     @property
     def is_machine(self) -> bool:
-        """Whether any segment of it is a proposal that no person has confirmed."""
-        return any(not each.confirmed for each in self.annotation.segments)
+        """Whether any part of it is a proposal that no person has confirmed."""
+        said = self.annotation
+        return not all(
+            [each.confirmed for each in said.segments] + [each.confirmed for each in said.poses]
+        )
 
 
 def labels_of(connection: Connection, episode: str) -> Labels | None:
@@ -161,10 +164,12 @@ def canonical(annotation: Annotation) -> dict[str, Any]:
     """The one form of an annotation, whatever order its segments were made in."""
     values = annotation.model_dump(mode="json", exclude_none=True)
     order = {"segments": ("lane", "start_ns", "end_ns", "id"), "instructions": ("id",),
-             "corrections": ("time_ns", "id")}  # fmt: skip
+             "corrections": ("time_ns", "id"), "poses": ("object", "time_ns", "id")}  # fmt: skip
     for name, keys in order.items():
         values[name] = sorted(values[name], key=lambda each: [each[key] for key in keys])
     values["flags"] = sorted(values["flags"])
+    if not values["poses"]:
+        del values["poses"]  # Hashes of labels from before there were poses stay.
     return values
 
 
@@ -206,6 +211,11 @@ def label_track(annotation: Annotation, taxonomy: Taxonomy) -> LabelTrack:
             for each in spans
         ),
         instructions=tuple(each.text for each in spoken),
+        poses=tuple(
+            PoseLabel(object=each.object, time_ns=each.time_ns, frame=each.frame,
+                      position=each.position, orientation=each.orientation)
+            for each in sorted(annotation.poses, key=lambda each: (each.object, each.time_ns))
+        ),
         outcome=annotation.outcome,
         failure_mode=annotation.failure_mode,
         variant=annotation.variant,

@@ -16,6 +16,7 @@ from corporeal.labelling.automaton import (
     Passage,
     free_labels,
     passages,
+    shown_order,
     tiling_lane,
 )
 from corporeal.labelling.event import (
@@ -28,6 +29,7 @@ from corporeal.labelling.event import (
     track,
 )
 from corporeal.labelling.frames import boundary_ns, end_ns
+from corporeal.labelling.hierarchy import compose
 from corporeal.labelling.proposal import ProposalRequest, Proposer
 from corporeal.labelling.taxonomy import LabelLane
 from corporeal.schema import roles
@@ -48,18 +50,22 @@ def propose(question: ProposalRequest) -> Annotation | None:
     if lane is None or not len(stamps):
         return None
     need = question.taxonomy.requirement(question.task)
-    order = need.order if need is not None else ()
-    way = _passages(question, lane, order, int(stamps[0]))
+    order = shown_order(need, lane, question.events) if need is not None else ()
+    way: Sequence[Passage] = _passages(question, lane, order, int(stamps[0]))
     known: dict[str, Value] = {
         "hand": _hand(question.events),
         "grasp_type": _grasp_type(question),
     }
-    segments = [*_phases(way, lane, stamps, known), *_contacts(question, stamps)]
+    labels = [passage.label for passage in way]
+    may_lack = need.may_lack if need is not None else ()
+    outcome, failure = ending(question.recording, question.events, labels, order, may_lack=may_lack)
+    if failure in _LOST:
+        way = [passage for passage in way if passage.label != "place"]
+    phases = tuple(_phases(way, lane, stamps, known))
+    segments = [*phases, *compose(phases, question.taxonomy), *_contacts(question, stamps)]
     instructions = tuple(_instructions(question))
     if not segments and not instructions:
         return None
-    labels = [passage.label for passage in way]
-    outcome, failure = ending(question.recording, question.events, labels, order)
     return Annotation(
         reference=question.reference,
         segments=tuple(segments),
@@ -212,10 +218,13 @@ def ending(
     events: Sequence[PhysicalEvent],
     labels: Sequence[str],
     order: Sequence[str],
+    *,
+    may_lack: Sequence[str] = (),
 ) -> Ending:
     """How it ended, from the phases that were run through and those that a success has.
 
-    An object beside its mark is for people to see: no signal knows where the mark is.
+    Nothing is said where signals could not show whether the object was raised. An object beside
+    its mark is for people to see: no signal knows where the mark is.
     """
     if any(event.name == "base_falls" for event in events):
         return Ending("failure", "fall")
@@ -227,10 +236,24 @@ def ending(
         holds = holds_in(events)
         if not all(hold.is_felt for hold in holds) or not (holds or _can_feel(recording)):
             return Ending(None)
+        if holds and not _RAISED & set(labels) and not _can_see(recording):
+            return Ending(None)
         mode = _mode(recording, events, labels, order)
         if mode is not None:
             return Ending("failure", mode)
-    return Ending("success") if list(labels) == list(order) else Ending(None)
+    done, wanted = ([name for name in names if name not in may_lack] for names in (labels, order))
+    return Ending("success") if done == wanted else Ending(None)
+
+
+_LOST = ("drop", "slip")
+"""What falls from a hand was not placed."""
+_RAISED = frozenset(["lift", "transport"])
+"""Phases of which one must be there before something was taken away."""
+
+
+def _can_see(recording: Recording) -> bool:
+    """Whether it would show that something was raised: a tracked object, or hands in metres."""
+    return track(recording, roles.OBJECT_POSE) is not None or bool(hand_tracks(recording))
 
 
 def _can_feel(recording: Recording) -> bool:
@@ -253,7 +276,7 @@ def _mode(
             continue
         return "drop" if _opens(events, hold) else "slip"
     firm = sum(hold.end_ns - hold.begin_ns for hold in holds) > _FIRM_S * SECOND_NS
-    if "transport" in order and "transport" not in labels:
+    if not _RAISED & set(labels):
         return "slip" if firm else "missed_grasp"
     if "exchange" in order and "exchange" not in labels:
         return "missed_grasp"

@@ -48,20 +48,36 @@ def find_impact(before: Taxonomy, after: Taxonomy) -> Impact:
     new = {(lane.name, label.name): label for lane, label in after.labels()}
     for lane, label in before.labels():
         key = (lane.name, label.name)
-        reason = "is no label any more" if key not in new else _changed(label, new[key])
+        heir = _heir(key, new)
+        reason = "is no label any more" if heir is None else _changed(label, heir)
         if reason:
             labels[key] = reason
     # A label that was split off takes frames from those it stands beside.
     old = {(lane.name, label.name) for lane, label in before.labels()}
+    old |= {(lane, label.name) for (lane, _), label in new.items()
+            if any((lane, name) in old for name in label.was)}  # fmt: skip
     for lane_name, name in new.keys() - old:
         for lane, label in before.labels():
             if lane.name == lane_name and (lane.tiles or new[lane_name, name].parent == label.name):
                 labels.setdefault((lane_name, label.name), f"has the new neighbour {name}")
     attributes: dict[tuple[str, str], str] = {}
+    for lane, label in before.labels():
+        heir = _heir((lane.name, label.name), new)
+        if heir is not None and heir.name != label.name:
+            labels[lane.name, label.name] = f"is called {heir.name} now"
     for field, attribute in (("grasp_types", "grasp_type"), ("failure_modes", "failure_mode"),
                              ("discrepancies", "discrepancy")):  # fmt: skip
         attributes |= _choices(attribute, getattr(before, field), getattr(after, field))
     return Impact(labels, attributes, _requirements(before, after))
+
+
+def _heir(
+    key: tuple[str, str], new: Mapping[tuple[str, str], LabelDefinition]
+) -> LabelDefinition | None:
+    """What became of a label: the one of its name, else the one that had its name before."""
+    lane, name = key
+    renamed = (label for (where, _), label in new.items() if where == lane and name in label.was)
+    return new.get(key) or next(renamed, None)
 
 
 def reasons(annotation: Annotation, found: Impact, *, task: str | None) -> tuple[str, ...]:
@@ -176,7 +192,7 @@ def requeue_labels(
         queue or f"{after.name}-{after.version}", double_share=double_share, blind_share=0.0,
         seed=seed, priority=PRIORITY,
     )  # fmt: skip
-    starts = {name: _unsure(held[name].annotation, found) for name in touched}
+    starts = {name: unsure_labels(held[name].annotation, found, after) for name in touched}
     made = create_tasks(connection, list(touched), after, options, by=by, starts=starts)
     moved, under_way = _move_tasks(connection, before, after, by, gold=found.is_empty)
     if found.is_empty:
@@ -184,13 +200,19 @@ def requeue_labels(
     return Requeued(found, tuple(touched.items()), tuple(carried), tuple(made), moved, under_way)
 
 
-def _unsure(annotation: Annotation, found: Impact) -> Annotation:
-    """The old labels with every touched segment to be confirmed anew."""
+def unsure_labels(annotation: Annotation, found: Impact, after: Taxonomy) -> Annotation:
+    """The old labels under their new names, with every touched segment to be confirmed anew."""
+    new = {(lane.name, label.name): label for lane, label in after.labels()}
+
+    def renewed(segment: Segment) -> Segment:
+        heir = _heir((segment.lane, segment.label), new)
+        name = heir.name if heir is not None else segment.label
+        return segment.model_copy(update={"confirmed": False, "label": name})
+
     return annotation.model_copy(
         update={
             "segments": tuple(
-                each.model_copy(update={"confirmed": False}) if _is_touched(each, found) else each
-                for each in annotation.segments
+                renewed(each) if _is_touched(each, found) else each for each in annotation.segments
             )
         }
     )

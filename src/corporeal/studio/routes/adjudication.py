@@ -163,7 +163,7 @@ def _card(card: Card, taxonomy: Taxonomy) -> DisagreementCard:
 
 def _side(side: CardSide, card: Card, taxonomy: Taxonomy) -> DisagreementSide:
     if card.kind in ("attribute", "outcome"):
-        choices = (*taxonomy.grasp_types, *taxonomy.failure_modes, *taxonomy.discrepancies)
+        choices = taxonomy.choices(card.rule)
         definition = next((each.definition for each in choices if each.name == side.label), "")
     else:
         lane = taxonomy.lane(card.lane)
@@ -192,19 +192,11 @@ def _question(card: Card) -> str:
 def _choices(card: Card, taxonomy: Taxonomy) -> list[str]:
     """What else could be said, besides what the two have said."""
     lane = taxonomy.lane(card.lane)
-    listed = {
-        "grasp_type": [each.name for each in taxonomy.grasp_types],
-        "object": [each.name for each in taxonomy.objects],
-        "failure_mode": [each.name for each in taxonomy.failure_modes],
-        "discrepancy": [each.name for each in taxonomy.discrepancies],
-        "hand": ["left", "right", "both"],
-        "outcome": ["success", "failure"],
-    }
     names: list[str] = []
     if card.kind in ("label", "missing") and lane is not None:
         names = [each.name for each in lane.labels] + ([] if lane.tiles else [NOTHING])
     elif card.kind in ("attribute", "outcome"):
-        names = listed.get(card.rule, [])
+        names = [each.name for each in taxonomy.choices(card.rule)]
     return [each for each in names if each not in (card.first.label, card.second.label)]
 
 

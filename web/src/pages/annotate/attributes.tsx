@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { Segment } from "../../api/schema";
-import { choicesOf, isUnsaid, words } from "./label_keys";
+import { choicesOf, isUnsaid, unitOf, words } from "./label_keys";
 import { say } from "./segments";
 import type { Bench } from "./use_bench";
 
@@ -56,7 +56,8 @@ function Attribute({
 }) {
   const choices = choicesOf(bench.taxonomy, name);
   const value = segment.attributes[name];
-  const set = (next: string | null) => bench.do("say", say(segment, name, next));
+  const unit = unitOf(bench.taxonomy, name);
+  const set = (next: string | null) => bench.do("say", say(segment, name, inUnit(next, unit)));
   return (
     <div
       className="attribute"
@@ -66,7 +67,10 @@ function Attribute({
       aria-label={words(name)}
       onFocus={onAsk}
     >
-      <span className="attribute-name">{words(name)}</span>
+      <span className="attribute-name">
+        {words(name)}
+        {unit && ` (${unit})`}
+      </span>
       {choices.length > 0 ? (
         <span className="attribute-choices">
           {choices.map((choice, place) => (
@@ -94,6 +98,12 @@ function Attribute({
       )}
     </div>
   );
+}
+
+/** A number where one is meant; what is none stays as it was written, and the server says so. */
+function inUnit(text: string | null, unit: string | null): string | number | null {
+  const number = Number(text?.replace(",", "."));
+  return text !== null && unit !== null && Number.isFinite(number) ? number : text;
 }
 
 /** What was said of this elsewhere in the episode: most often it is the same again. */

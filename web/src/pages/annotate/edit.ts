@@ -1,12 +1,12 @@
 // What an edit makes of an annotation: the same rules as in `corporeal.labelling.annotation`, so that
 // the page shows at once what the server will have. Both are held to edit_cases.json.
 import type { Item, Step } from "../../api/annotation";
-import type { Annotation, Correction, Edit, Instruction, Segment } from "../../api/schema";
+import type { Annotation, Edit } from "../../api/schema";
 
 export class EditError extends Error {}
 
 const most = 5000;
-const lists = ["segments", "instructions", "corrections"] as const;
+const lists = ["segments", "instructions", "corrections", "poses"] as const;
 const fields = ["outcome", "failure_mode", "variant", "flags", "reference"];
 const name = /^[a-z][a-z0-9_]*$/;
 type List = (typeof lists)[number];
@@ -33,7 +33,7 @@ function stepped(annotation: Annotation, step: Step): Annotation {
   }
   const list = listOf(annotation, step);
   if (list === null) return annotation;
-  const held = new Map<string, Item>(annotation[list].map((each) => [each.id, each]));
+  const held = new Map<string, Item>((annotation[list] ?? []).map((each) => [each.id, each]));
   if ("drop" in step) held.delete(step.drop);
   else {
     if ("lane" in step.put && step.put.end_ns < step.put.start_ns) {
@@ -54,8 +54,11 @@ function checkFields(set: Partial<Annotation>): void {
   for (const [field, value] of Object.entries(set)) {
     if (!fields.includes(field)) throw new EditError(`${field}: it cannot be set.`);
     const isName = value === null || (typeof value === "string" && name.test(value));
-    if (field === "outcome" && !["success", "failure", null].includes(value as string | null)) {
-      throw new EditError("outcome, expected success or failure.");
+    if (
+      field === "outcome" &&
+      !["success", "borderline", "failure", null].includes(value as string | null)
+    ) {
+      throw new EditError("outcome, expected success, borderline or failure.");
     }
     if ((field === "failure_mode" || field === "variant") && !isName) {
       throw new EditError(`${field}, expected lower-case letters, digits and _.`);
@@ -79,7 +82,7 @@ function undone(annotation: Annotation, step: Step): Step {
   }
   const id = "drop" in step ? step.drop : step.put.id;
   for (const list of lists) {
-    const held = (annotation[list] as Item[]).find((each) => each.id === id);
+    const held = ((annotation[list] ?? []) as Item[]).find((each) => each.id === id);
     if (held) return { put: held };
   }
   return { drop: id };
@@ -89,7 +92,8 @@ function undone(annotation: Annotation, step: Step): Step {
 function listOf(annotation: Annotation, step: { put: Item } | { drop: string }): List | null {
   const id = "drop" in step ? step.drop : step.put.id;
   const there =
-    lists.find((list) => (annotation[list] as Item[]).some((each) => each.id === id)) ?? null;
+    lists.find((list) => ((annotation[list] ?? []) as Item[]).some((each) => each.id === id)) ??
+    null;
   if ("drop" in step) return there;
   const wanted = kindOf(step.put);
   if (there && there !== wanted)
@@ -97,7 +101,8 @@ function listOf(annotation: Annotation, step: { put: Item } | { drop: string }):
   return wanted;
 }
 
-function kindOf(item: Segment | Instruction | Correction): List {
+function kindOf(item: Item): List {
   if ("lane" in item) return "segments";
+  if ("object" in item) return "poses";
   return "text" in item ? "instructions" : "corrections";
 }

@@ -49,7 +49,12 @@ export function choicesOf(
       name,
       definition: `The ${name} hand${name === "both" ? "s" : ""}.`,
     }));
-  return [];
+  return taxonomy.attributes?.find((each) => each.name === attribute)?.choices ?? [];
+}
+
+/** The unit of an attribute that is a number; null for any other. */
+export function unitOf(taxonomy: Taxonomy, attribute: string): string | null {
+  return taxonomy.attributes?.find((each) => each.name === attribute)?.unit ?? null;
 }
 
 export function isUnsaid(value: Value | undefined): boolean {

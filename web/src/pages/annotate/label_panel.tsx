@@ -15,6 +15,7 @@ export interface LabelPanelProps {
 export function LabelPanel({ bench, asked, onAsk }: LabelPanelProps) {
   const { lane, segment, taxonomy, line } = bench;
   const label = segment ? labelOf(taxonomy, segment.lane, segment.label) : null;
+  const names = label ? [...label.attributes, ...(label.optional ?? [])] : [];
   return (
     <>
       <section className="side-part" aria-label="Labels">
@@ -37,14 +38,8 @@ export function LabelPanel({ bench, asked, onAsk }: LabelPanelProps) {
           </p>
         )}
       </section>
-      {segment && label && label.attributes.length > 0 && (
-        <Attributes
-          bench={bench}
-          segment={segment}
-          names={label.attributes}
-          asked={asked}
-          onAsk={onAsk}
-        />
+      {segment && label && names.length > 0 && (
+        <Attributes bench={bench} segment={segment} names={names} asked={asked} onAsk={onAsk} />
       )}
       <Guide bench={bench} label={label} />
     </>

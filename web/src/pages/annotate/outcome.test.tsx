@@ -31,6 +31,17 @@ test("a failure asks why, and success takes the reason away", () => {
   expect(edit.mock.lastCall).toEqual(["outcome", [{ set: won }]]);
 });
 
+test("borderline asks what was off, and keeps it when it becomes a failure", () => {
+  const edit = vi.fn();
+  const { rerender } = render(<Outcome bench={sampleBench({}, { do: edit })} />);
+  fireEvent.click(screen.getByRole("button", { name: "borderline" }));
+  expect(edit.mock.lastCall).toEqual(["outcome", [{ set: { outcome: "borderline" } }]]);
+  rerender(<Outcome bench={sampleBench({ outcome: "borderline" }, { do: edit })} />);
+  expect(screen.getByRole("group", { name: "failure mode" })).toBeTruthy();
+  fireEvent.click(screen.getByRole("button", { name: "failure" }));
+  expect(edit.mock.lastCall).toEqual(["outcome", [{ set: { outcome: "failure" } }]]);
+});
+
 test("flags are added to those that are there", () => {
   const edit = vi.fn();
   render(<Outcome bench={sampleBench({ flags: ["look_again"] }, { do: edit })} />);

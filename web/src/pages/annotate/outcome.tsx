@@ -1,10 +1,11 @@
 import { words } from "./label_keys";
 import type { Bench } from "./use_bench";
 
-const flags: { name: string; title: string }[] = [
-  { name: "unclear_rule", title: "A rule is unclear here" },
-  { name: "look_again", title: "Look at it again" },
-  { name: "not_usable", title: "Not usable for training" },
+/** What taxonomies without flags of their own have. */
+const plainFlags = [
+  { name: "unclear_rule", definition: "A rule is unclear here" },
+  { name: "look_again", definition: "Look at it again" },
+  { name: "not_usable", definition: "Not usable for training" },
 ];
 
 /** How it ended, and why it failed; variant and flags of the whole episode. */
@@ -14,10 +15,15 @@ export function Outcome({ bench }: { bench: Bench }) {
     taxonomy.requirements.find((each) => each.task === episode.row.task) ??
     taxonomy.requirements.find((each) => each.task === "*");
   const variants = need?.variants ?? [];
-  const setOutcome = (outcome: "success" | "failure") => {
+  const setOutcome = (outcome: NonNullable<Bench["content"]["outcome"]>) => {
     const next = content.outcome === outcome ? null : outcome;
     bench.do("outcome", [
-      { set: next === "failure" ? { outcome: next } : { outcome: next, failure_mode: null } },
+      {
+        set:
+          next === "failure" || next === "borderline"
+            ? { outcome: next }
+            : { outcome: next, failure_mode: null },
+      },
     ]);
   };
   const flip = (name: string) =>
@@ -34,7 +40,7 @@ export function Outcome({ bench }: { bench: Bench }) {
     <section className="side-part" aria-label="Outcome">
       <h3>Outcome</h3>
       <div className="outcome-buttons">
-        {(["success", "failure"] as const).map((each) => (
+        {(["success", "borderline", "failure"] as const).map((each) => (
           <button
             key={each}
             type="button"
@@ -47,7 +53,7 @@ export function Outcome({ bench }: { bench: Bench }) {
           </button>
         ))}
       </div>
-      {content.outcome === "failure" && (
+      {(content.outcome === "failure" || content.outcome === "borderline") && (
         <div
           className="attribute"
           role="group"
@@ -91,7 +97,7 @@ export function Outcome({ bench }: { bench: Bench }) {
         </label>
       )}
       <div className="outcome-flags" role="group" aria-label="Flags">
-        {flags.map(({ name, title }) => (
+        {(taxonomy.flags?.length ? taxonomy.flags : plainFlags).map(({ name, definition }) => (
           <label key={name}>
             <input
               type="checkbox"
@@ -99,7 +105,7 @@ export function Outcome({ bench }: { bench: Bench }) {
               disabled={!canEdit}
               onChange={() => flip(name)}
             />{" "}
-            {title}
+            {definition}
           </label>
         ))}
       </div>

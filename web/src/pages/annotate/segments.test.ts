@@ -32,6 +32,9 @@ const label = (name: string, attributes: string[] = []) => ({
   ends: null,
   examples: [],
   not_this: [],
+  optional: [],
+  parts: [],
+  was: [],
   key: null,
 });
 const phases: LabelLane = {
@@ -39,6 +42,7 @@ const phases: LabelLane = {
   kind: "phase",
   title: "Phases",
   tiles: true,
+  level: null,
   labels: [label("rest"), label("reach", ["hand"]), label("grasp", ["hand", "object"])],
 };
 const marks: LabelLane = {
@@ -46,6 +50,7 @@ const marks: LabelLane = {
   kind: "quality",
   title: "Quality",
   tiles: false,
+  level: null,
   labels: [label("regrasp")],
 };
 const tiled: Annotation = {

@@ -127,7 +127,8 @@ function useFirstBoundary(bench: Bench): void {
 
 function answer(bench: Bench, asked: string | null, place: number, onSaid: () => void): boolean {
   const { segment, taxonomy } = bench;
-  const names = (segment && labelOf(taxonomy, segment.lane, segment.label)?.attributes) ?? [];
+  const label = segment && labelOf(taxonomy, segment.lane, segment.label);
+  const names = label ? [...label.attributes, ...(label.optional ?? [])] : [];
   const name = askedOf(bench, names, asked);
   if (!segment || !name) return false;
   const choice =
