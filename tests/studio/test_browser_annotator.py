@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 TAXONOMY = open_taxonomy("manipulation")
 LATER = 8
-"""Frames by which the second annotator sees the reach begin later."""
+"""Frames by which the second annotator sees the approach begin later."""
 
 
 def _proposal(workspace: Workspace, number: int) -> Annotation:
@@ -143,7 +143,7 @@ def _decide(browser: Browser, studio: StudioProcess, people: People) -> None:
     lead = _log_in(browser, studio.address, people, "lee")
     lead.goto(f"{studio.address}/labels/adjudication")
     lead.get_by_role("link", name="Decide").click()
-    lead.get_by_role("heading", name="In which frame does reach begin?").wait_for()
+    lead.get_by_role("heading", name="In which frame does approach begin?").wait_for()
     pictures = lead.locator(".choice img")
     expect(pictures).to_have_count(2)
     shown = [str(each.get_attribute("src")) for each in pictures.all()]

@@ -77,7 +77,7 @@ def test_from_a_query_to_labels_that_count(
 
     lead.goto(f"{address}/labels/adjudication")
     lead.get_by_role("link", name="Decide").click()
-    lead.get_by_role("heading", name="In which frame does reach begin?").wait_for()
+    lead.get_by_role("heading", name="In which frame does approach begin?").wait_for()
     pictures = lead.locator(".choice img")
     expect(pictures).to_have_count(2)
     expect(lead.get_by_text("ann", exact=True)).to_have_count(0)  # Whose word it is stays hidden.
