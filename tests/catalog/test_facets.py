@@ -130,11 +130,12 @@ def test_every_part_of_a_query_can_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("order", ["id", "-id", "score", "-score", "-recorded", "operator"])
-@pytest.mark.parametrize("query", ["", "verdict = failed", "operator = nobody"])
-def test_landmarks_lead_to_every_page(filled: Database, query: str, order: str) -> None:
+@pytest.mark.parametrize("text", ["", "verdict = failed", "operator = nobody"])
+def test_landmarks_lead_to_every_page(filled: Database, text: str, order: str) -> None:
+    query = read_query(text)
     with filled.read() as connection:
         whole = [row.id for row in every_episode(connection, query, order=order)]
-        marks = find_page_keys(connection, read_query(query), order=order, step=20)
+        marks = find_page_keys(connection, query, order=order, step=20)
         assert marks.total == len(whole)
         assert len(marks.ids) == len(whole) // 20
         for number, after in enumerate(marks.ids, 1):

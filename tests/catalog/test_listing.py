@@ -21,6 +21,7 @@ from corporeal.catalog.query import (
     Date,
     HasFinding,
     Known,
+    Mentions,
     OneOf,
     Or,
     count_episodes,
@@ -142,6 +143,12 @@ def _compare(field: str, held: Any, operator: str, value: Any) -> bool:
     return bool(held < high if is_date else held <= high)
 
 
+def _mentions(entry: EpisodeEntry, text: str) -> bool:
+    names = [entry.id, entry.row.file, entry.row.task, entry.row.operator, entry.row.robot]
+    names += [row["check"] for row in entry.findings]
+    return any(name is not None and text.lower() in name.lower() for name in names)
+
+
 def _holds(condition: Condition, entry: EpisodeEntry, released: set[str]) -> bool:
     match condition:
         case And(parts):
@@ -169,6 +176,8 @@ def _holds(condition: Condition, entry: EpisodeEntry, released: set[str]) -> boo
         case InRelease(name, version, split):
             there = name == "walks" and version in (None, "1.0.0") and split in (None, "train")
             return there and entry.id in released
+        case Mentions(text):
+            return _mentions(entry, text)
     raise AssertionError(condition)
 
 
@@ -194,7 +203,7 @@ def _clause(chance: random.Random) -> str:
         f"{asked} is {chance.choice(('known', 'unknown'))}",
         f"has finding {chance.choice(('one', 'three', 'severity fail', 'two severity note'))}",
         "has stream o/imu", "in release walks", "in release walks@1.0.0 split train",
-        "in release walks@2.0.0",
+        "in release walks@2.0.0", text, chance.choice(("A_B", "op", "TWO", "x.h5 op07")),
     ))  # fmt: skip
 
 
@@ -219,11 +228,11 @@ def test_sql_finds_what_the_words_say(database: Database, monkeypatch: pytest.Mo
             condition = parse(text)
             expected = {entry.id for entry in entries if _holds(condition, entry, released)}
             order = chance.choice(("id", "-id", "score", "-score", "-recorded", "task", "bytes"))
-            got = [row.id for row in every_episode(connection, text, order=order, block=37)]
+            got = [row.id for row in every_episode(connection, condition, order=order, block=37)]
             plain = [row.id for row in connection.execute(select_episodes(text, order=order))]
             assert set(got) == expected, text
             assert got == plain, f"{text} by {order}"
-            assert count_episodes(connection, text) == len(got), text
+            assert count_episodes(connection, condition) == len(got), text
 
 
 def test_an_operator_that_is_unknown_is_not_op07(database: Database) -> None:
@@ -278,12 +287,48 @@ def test_hostile_names_find_nothing_and_harm_nothing(database: Database) -> None
             said = json.dumps(text)
             for clause in (f"task = {said}", f"station ~ {said}", f"has finding {said}",
                            f"metadata.x = {said}", f"in release {said}"):  # fmt: skip
-                assert count_episodes(connection, clause) == 0, clause
+                assert count_episodes(connection, parse(clause)) == 0, clause
+            with pytest.raises(CatalogError, match="no episode has the task"):
+                count_episodes(connection, f"task = {said}")
         with pytest.raises(CatalogError, match="after"):
             episode_page(connection, after=hostile[0])
         with pytest.raises(UnknownNameError, match="field to order by"):
             episode_page(connection, order="id; drop table episode")
         assert count_episodes(connection) == 10
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("task = op7", "no episode has the task 'op7'. Did you mean op07?"),
+        ("score > 2 and operator != opp7", "no episode has the operator 'opp7'. Did you mean op07"),
+        ("not (task in (a, zzz))", "no episode has the task 'zzz'. There are: A, a, a%b"),
+        ("has finding joint_swaped", "no check is called 'joint_swaped'. Did you mean joints_"),
+        ("not_assessed = robot_fel", "no check is called 'robot_fel'. Did you mean robot_fell?"),
+        ("has stream o/imo", "no episode has the stream 'o/imo'. Did you mean o/imu?"),
+        ("score.smoth > 0.5", "part of the score 'smoth'. Did you mean smooth?"),
+        ("protocol = pik", "no episode has the protocol 'pik'. Did you mean pick?"),
+        ("file = y.h5", "no episode has the file 'y.h5'. Did you mean x.h5?"),
+    ],
+)
+def test_a_name_that_no_episode_has_is_an_error(
+    database: Database, query: str, answer: str
+) -> None:
+    _fill(database, _entries(random.Random(5), 60))
+    with database.read() as connection:
+        for ask in (count_episodes, episode_page):
+            with pytest.raises(CatalogError) as raised:
+                ask(connection, query)
+            assert answer in str(raised.value)
+
+
+def test_a_name_that_could_be_there_finds_nothing(database: Database) -> None:
+    _fill(database, _entries(random.Random(5), 20))
+    with database.read() as connection:
+        # Nobody has failed yet, no check of that name found anything, no batch was stated.
+        for query in ("failure = drop", "has finding robot_fell", "batch = monday", "zebra",
+                      "task ~ zebra", "protocol = pick and score > 2"):  # fmt: skip
+            assert count_episodes(connection, query) == 0, query
 
 
 def test_within_counts_back_from_now(database: Database) -> None:

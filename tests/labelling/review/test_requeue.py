@@ -105,7 +105,7 @@ def test_coverage_says_what_each_episode_lacks(database: Database) -> None:
         assert why[names[0]].startswith("its labels do not hold any more: grasping@1.1.0")
         old = dict(_coverage(connection, taxonomy=taxonomy()).missing)
         assert old[names[1]] == "it is labelled under grasping@1.1.0; expected grasping@1.0.0."
-        assert _coverage(connection, "task = nowhere").share == 1.0
+        assert _coverage(connection, "task = none").share == 1.0
 
 
 def test_sure_proposals_may_count_unseen_and_can_be_told_apart(database: Database) -> None:

@@ -49,6 +49,7 @@ from .tree import Date as Date
 from .tree import HasFinding as HasFinding
 from .tree import InRelease as InRelease
 from .tree import Known as Known
+from .tree import Mentions as Mentions
 from .tree import Not as Not
 from .tree import OneOf as OneOf
 from .tree import Or as Or
@@ -56,3 +57,4 @@ from .tree import Within as Within
 from .tree import iso as iso
 from .tree import map_clauses as map_clauses
 from .tree import query_text as query_text
+from .vocabulary import check_names as check_names

@@ -25,7 +25,14 @@ from sqlalchemy import (
     select,
 )
 
-from corporeal.catalog.query.dialect import begins, json_kind, json_number, json_text, matches
+from corporeal.catalog.query.dialect import (
+    begins,
+    contains,
+    json_kind,
+    json_number,
+    json_text,
+    matches,
+)
 from corporeal.catalog.query.fields import Field, field_named
 from corporeal.catalog.query.tree import (
     And,
@@ -39,6 +46,7 @@ from corporeal.catalog.query.tree import (
     HasStream,
     InRelease,
     Known,
+    Mentions,
     Not,
     OneOf,
     Operator,
@@ -71,6 +79,11 @@ _PARTS = {
 }
 _SEVERAL: dict[str, Column[Any]] = {"not_assessed": NOT_ASSESSED.c.check}
 _JSON_NULL = "null"
+MENTIONED = (
+    "id", "file", "task", "instruction", "operator", "station", "robot", "failure", "environment",
+    "session", "batch",
+)  # fmt: skip
+"""Columns in which a plain word is looked for; the names of findings are beside them."""
 
 
 def condition_sql(
@@ -134,10 +147,18 @@ class _Writer:
                 return self._beside(GOVERNS, kind=kind)
             case InRelease(name, version, split):
                 return self._beside(MEMBER, name=name, version=version, split=split)
+            case Mentions(text):
+                return self._mentions(text)
             case Within():
                 return self.write(pinned(clause))
             case _:
                 assert_never(clause)
+
+    def _mentions(self, text: str) -> Truth:
+        """Whether a text stands in a column or the name of a finding, in capitals or not."""
+        columns = [_contains(EPISODE.c[name], text) for name in MENTIONED]
+        named = _contains(FINDING.c.check, text.replace(" ", "_"))
+        return or_(*columns, self._beside(FINDING, named))
 
     def _of(self, name: str, test: Test) -> Truth:
         """A test of a field, wherever it is kept: in the episode's row, or in rows beside it."""
@@ -163,6 +184,12 @@ class _Writer:
         if self.few(rows, table, asked):
             return EPISODE.c.id.in_(rows)
         return rows.where(table.c.episode == EPISODE.c.id).correlate(EPISODE).exists()
+
+
+def _contains(column: ColumnElement[Any], text: str) -> Truth:
+    # SQLite knows small letters of ASCII alone: other letters are found as they are written.
+    lowered = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+    return func.coalesce(contains(func.lower(column), lowered), false())
 
 
 def _never(*_: object) -> bool:

@@ -98,6 +98,11 @@ def matches(text: ColumnElement[Any], pattern: str) -> ColumnElement[bool]:
     return _pattern(text, pattern.split("*") if "*" in pattern else ["", pattern, ""])
 
 
+def contains(text: ColumnElement[Any], part: str) -> ColumnElement[bool]:
+    """Whether a text has another in it, which has no wildcards."""
+    return _pattern(text, ["", part, ""])
+
+
 def begins(text: ColumnElement[Any], start: str) -> ColumnElement[bool]:
     """Whether a text begins with another, which has no wildcards."""
     return _pattern(text, [start, ""])

@@ -35,6 +35,7 @@ from corporeal.catalog.query.tree import (
     HasStream,
     InRelease,
     Known,
+    Mentions,
     Not,
     OneOf,
     Operator,
@@ -174,9 +175,33 @@ class _Parser:
 
     def _both(self) -> Condition:
         parts = [self._one()]
-        while self._skip("and"):
+        while self._skip("and") or self._follows_text(parts[-1]):
             parts.append(self._one())
         return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+    def _follows_text(self, last: Condition) -> bool:
+        """Whether a word stands beside a word: `green cylinder` asks for both."""
+        return isinstance(last, Mentions) and self._is_text()
+
+    def _is_text(self) -> bool:
+        """Whether what is next is no field and no keyword, and nothing is asked of it."""
+        word = self._now
+        if word.kind == "quoted":
+            return True
+        if word.kind != "word" or word.text.lower() in RESERVED or find_field(word.text):
+            return False
+        after = self.words[self.place + 1]
+        asked = after.means("is", "between", "within") or self._lists(after)
+        return after.kind != "sign" and not asked
+
+    def _lists(self, after: QueryToken) -> bool:
+        """Whether `in (` or `not in` begins here, which ask something of a field."""
+        if after.kind == "end":
+            return False
+        second = self.words[self.place + 2]
+        return (after.means("in") and second.text == "(") or (
+            after.means("not") and second.means("in")
+        )
 
     def _one(self) -> Condition:
         self.depth += 1
@@ -203,8 +228,10 @@ class _Parser:
         if self._skip("in"):
             return self._release()
         word = self._now
+        if self._is_text():
+            return Mentions(self._take().text)
         if word.kind != "word" or word.text.lower() in RESERVED:
-            raise self._wrong("a field, has, in release, not, or an opening parenthesis")
+            raise self._wrong("a word, a field, has, in release, not, or an opening parenthesis")
         field = find_field(word.text)
         if field is None:
             raise self._wrong(expected_fields(word.text))
@@ -233,17 +260,17 @@ class _Parser:
         raise self._wrong(f"one of {' '.join(SIGNS[field.kind])}, in, is known, is unknown{more}")
 
     def _comparison(self, field: Field) -> Condition:
-        sign = self._now
-        if sign.text not in SIGNS[field.kind]:
+        sign = "=" if self._now.text == "==" else self._now.text
+        if sign not in SIGNS[field.kind]:
             raise self._wrong(f"one of {' '.join(SIGNS[field.kind])} after {field.name}")
         self.place += 1
         word = self._now
         value = self._value(field)
-        if sign.text == "~" and (not isinstance(value, str) or value.count("*") > MOST_STARS):
+        if sign == "~" and (not isinstance(value, str) or value.count("*") > MOST_STARS):
             raise self._wrong(f"a text with at most {MOST_STARS} stars", word)
-        if sign.text.strip("=") in ("<", ">") and isinstance(value, str | bool):
+        if sign.strip("=") in ("<", ">") and isinstance(value, str | bool):
             raise self._wrong("a number", word)
-        return Comparison(field.name, cast(Operator, sign.text), value)
+        return Comparison(field.name, cast(Operator, sign), value)
 
     def _end(self, field: Field) -> Value:
         """One end of a span."""

@@ -16,6 +16,7 @@ from corporeal.catalog.query.condition import Few, condition_sql, pinned
 from corporeal.catalog.query.grammar import parse
 from corporeal.catalog.query.search import Ordering, chosen_ids, episodes_sql, read_ordering
 from corporeal.catalog.query.tree import Condition
+from corporeal.catalog.query.vocabulary import check_names
 from corporeal.catalog.tables import EPISODE
 
 PAGE = 100
@@ -71,7 +72,10 @@ def episode_page(
         raise CatalogError(f"limit, got {limit}; expected 1 to {MOST}. Ask for several pages.")
     if after is not None:
         _check_there(connection, after)
-    rows = _rows(connection, query, read_ordering(order), limit + 1, after)
+    condition = _read_checked(connection, query)
+    rows = _rows(connection, condition, read_ordering(order), limit + 1, after)
+    if not rows and isinstance(query, str):
+        check_names(connection, condition, all_of=True)
     more = len(rows) > limit
     return EpisodePage(tuple(rows[:limit]), rows[limit - 1].id if more else None)
 
@@ -84,7 +88,7 @@ def every_episode(
     block: int = 2000,
 ) -> Iterator[EpisodeRow]:
     """All rows of a listing, a block in memory at a time."""
-    condition = read_query(query)
+    condition = _read_checked(connection, query)
     # Seven days ago is the same moment on every page.
     condition = None if condition is None else pinned(condition)
     after: str | None = None
@@ -100,8 +104,12 @@ def count_episodes(
     connection: Connection, query: str | Condition | None = None, *, up_to: int | None = None
 ) -> int:
     """How many episodes a query finds; with `up_to` it does not count further than that."""
-    ids = select(EPISODE.c.id).where(episodes_sql(connection, read_query(query))).limit(up_to)
-    return int(connection.execute(select(func.count()).select_from(ids.subquery())).scalar_one())
+    condition = _read_checked(connection, query)
+    ids = select(EPISODE.c.id).where(episodes_sql(connection, condition)).limit(up_to)
+    count = connection.execute(select(func.count()).select_from(ids.subquery())).scalar_one()
+    if not count and isinstance(query, str):
+        check_names(connection, condition, all_of=True)
+    return int(count)
 
 
 def _rows(
@@ -133,6 +141,14 @@ def read_query(query: str | Condition | None) -> Condition | None:
     if isinstance(query, str):
         return parse(query) if query.strip() else None
     return query
+
+
+def _read_checked(connection: Connection, query: str | Condition | None) -> Condition | None:
+    """The condition; what a person wrote is held against the names that the catalogue has."""
+    condition = read_query(query)
+    if isinstance(query, str):
+        check_names(connection, condition, all_of=False)
+    return condition
 
 
 def _check_there(connection: Connection, name: str) -> None:

@@ -139,7 +139,7 @@ def is_few(
 
     Only where an index answers that at once. PostgreSQL decides for itself, and better.
     """
-    if connection.dialect.name != "sqlite" or _leading(table).isdisjoint(columns):
+    if connection.dialect.name != "sqlite" or leading_columns(table).isdisjoint(columns):
         return False
     some = rows.limit(most + 1).subquery()
     return int(connection.execute(select(func.count()).select_from(some)).scalar_one()) <= most
@@ -179,7 +179,7 @@ def _in_order(order: Ordering, known: bool, after: str | None) -> Select[Any]:
     return ids.where(order.behind_unknown(after)).order_by(EPISODE.c.id)
 
 
-def _leading(table: Table) -> set[str]:
+def leading_columns(table: Table) -> set[str]:
     """The columns by which an index of a table begins."""
     first = {next(iter(index.columns)).name for index in table.indexes}
     return first | {next(iter(table.primary_key.columns)).name}

@@ -95,6 +95,13 @@ class HasDocument:
 
 
 @dataclass(frozen=True)
+class Mentions:
+    """A plain word or a text in quotes: it stands somewhere in what people know an episode by."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class InRelease:
     """`in release NAME@VERSION split NAME`; without a version any of them."""
 
@@ -104,7 +111,16 @@ class InRelease:
 
 
 Clause = (
-    Comparison | OneOf | Between | Known | Within | HasFinding | HasStream | HasDocument | InRelease
+    Comparison
+    | OneOf
+    | Between
+    | Known
+    | Within
+    | HasFinding
+    | HasStream
+    | HasDocument
+    | InRelease
+    | Mentions
 )
 
 
@@ -184,6 +200,9 @@ def _unparse_clause(clause: Clause) -> str:
             which = name if version is None else f"{name}@{version}"
             part = "" if split is None else f" split {unparse_value(split)}"
             return f"in release {unparse_value(which)}{part}"
+        case Mentions(text):
+            # In quotes it is a text whatever fields there will be.
+            return _quote(text)
 
 
 def unparse_value(value: Value) -> str:
@@ -196,7 +215,11 @@ def unparse_value(value: Value) -> str:
         return repr(value)
     if _PLAIN.fullmatch(value) and value.lower() not in RESERVED | _FOLLOWING:
         return value
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return _quote(value)
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 

@@ -75,9 +75,7 @@ def list_episodes(
 ) -> EpisodesPage:
     """One page of the episodes that a query finds, each with its gravest finding."""
     with studio.workspace.database.read() as connection:
-        found = queries.episode_page(
-            connection, queries.read_query(query), order=order, limit=limit, after=after
-        )
+        found = queries.episode_page(connection, query, order=order, limit=limit, after=after)
         return EpisodesPage(rows=shown_rows(connection, found.rows), after=found.after)
 
 
@@ -90,7 +88,7 @@ def count_episodes(
 ) -> EpisodeCount:
     """How many episodes a query finds, counted up to a bound."""
     with studio.workspace.database.read() as connection:
-        number = queries.count_episodes(connection, queries.read_query(query), up_to=up_to)
+        number = queries.count_episodes(connection, query, up_to=up_to)
     return EpisodeCount(count=number, more=number == up_to)
 
 

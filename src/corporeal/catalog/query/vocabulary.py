@@ -1,0 +1,131 @@
+"""Refuses names and values that no episode has: a typing error must not look like an empty set."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, exists, literal, select
+
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.query.dialect import begins
+from corporeal.catalog.query.fields import CHOICES, Field, find_field
+from corporeal.catalog.query.search import leading_columns
+from corporeal.catalog.query.tree import (
+    And,
+    Clause,
+    Comparison,
+    Condition,
+    HasDocument,
+    HasFinding,
+    HasStream,
+    InRelease,
+    Not,
+    OneOf,
+    Or,
+)
+from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
+from corporeal.quality.check import checks
+
+_MOST_SHOWN = 8
+_MOST_COMPARED = 2000
+"""Values that are read for a suggestion; a catalogue has more ids than anybody can mistype."""
+_SAYS_NOTHING = ("", "none", "unknown", "n/a")
+"""Words for what is not known: whoever asks for gaps asks for all of them, written or not."""
+_VERSIONED = ("protocol", "calibration", "policy")
+_PARTS: dict[str, Any] = {
+    "score": SCORE.c.part,
+    "rate": STREAM.c.path,
+    "samples": STREAM.c.path,
+    "document": GOVERNS.c.kind,
+}
+
+
+def check_names(connection: Connection, condition: Condition | None, *, all_of: bool) -> None:
+    """Raise CatalogError for the first name or value that is nowhere in the catalogue.
+
+    A field of which nothing is known at all refuses no value: nobody has failed yet, and asking
+    for failures is right. `~` asks for anything. Without `all_of` only what an index answers at
+    once is looked up; a query that finds nothing is worth the rest.
+    """
+    for clause in _clauses(condition):
+        for what, name, column in _names(clause):
+            if all_of or column.name in leading_columns(column.table):
+                _check_name(connection, what, name, column)
+
+
+def _clauses(condition: Condition | None) -> Iterator[Clause]:
+    if isinstance(condition, Not):
+        yield from _clauses(condition.part)
+    elif isinstance(condition, And | Or):
+        for part in condition.parts:
+            yield from _clauses(part)
+    elif condition is not None:
+        yield condition
+
+
+def _names(clause: Clause) -> Iterator[tuple[str, str, Any]]:
+    """What a clause calls by its name: what it is, the name, and the column that has them."""
+    match clause:
+        case HasFinding(str(check), _):
+            yield "check", check, FINDING.c.check
+        case HasStream(path):
+            yield "stream", path, STREAM.c.path
+        case HasDocument(kind):
+            yield "kind of document", kind, GOVERNS.c.kind
+        case InRelease(name, _, _):
+            yield "release", name, RELEASE.c.name
+        case Comparison(name, operator, value) if (field := find_field(name)) is not None:
+            yield from _part_name(field)
+            if operator in ("=", "!=") and isinstance(value, str):
+                yield from _value_name(field, value)
+        case OneOf(name, values) if (field := find_field(name)) is not None:
+            yield from _part_name(field)
+            for value in values:
+                if isinstance(value, str):
+                    yield from _value_name(field, value)
+        case _:
+            field = find_field(getattr(clause, "field", ""))
+            if field is not None:
+                yield from _part_name(field)
+
+
+def _part_name(field: Field) -> Iterator[tuple[str, str, Any]]:
+    if field.part is not None and field.group in _PARTS:
+        what = {"score": "part of the score", "document": "kind of document"}
+        yield what.get(field.group, "stream"), field.part, _PARTS[field.group]
+
+
+def _value_name(field: Field, value: str) -> Iterator[tuple[str, str, Any]]:
+    if field.name == "not_assessed":
+        yield "check", value, FINDING.c.check
+    elif field.part is None and field.name not in CHOICES and field.kind in ("text", "reference"):
+        yield field.name, value, EPISODE.c[field.column]
+
+
+def _check_name(connection: Connection, what: str, name: str, column: Any) -> None:
+    if name in _SAYS_NOTHING or (what == "check" and name in checks()):
+        return
+    alike = column == name
+    any_version = what in _VERSIONED and "@" not in name
+    if any_version:
+        alike = alike | begins(column, f"{name}@")
+    if connection.execute(select(literal(1)).where(exists().where(alike))).first() is not None:
+        return
+    known = _known(connection, what, column)
+    if any_version:
+        known = sorted({value.partition("@")[0] for value in known})
+    if not known:
+        return
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    shown = ", ".join(known[:_MOST_SHOWN]) + (", ..." if len(known) > _MOST_SHOWN else "")
+    hint = f"Did you mean {close[0]}?" if close else f"There are: {shown}."
+    subject = "no check is called" if what == "check" else f"no episode has the {what}"
+    raise CatalogError(f"{subject} {name[:80]!r}. {hint}")
+
+
+def _known(connection: Connection, what: str, column: Any) -> list[str]:
+    values = select(column).distinct().where(column.is_not(None)).limit(_MOST_COMPARED)
+    names = {str(value) for value in connection.execute(values).scalars()}
+    return sorted(names | set(checks())) if what == "check" else sorted(names)
