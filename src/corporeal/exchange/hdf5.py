@@ -35,6 +35,10 @@ from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
 from corporeal.files import refuse_pointer
 
 MAX_BYTES = 1 << 31
+MAX_MEMBERS = 1 << 20
+MAX_REPEATED, MAX_GROUP_DEPTH = 1 << 14, 9
+# Beyond the free bytes: deflate, the tightest filter of HDF5, packs a thousand to one.
+_MOST_TIMES, _FREE_BYTES = 2000, 1 << 24
 MAX_TEXT = 1 << 20
 MAX_NOTE = 1 << 26
 
@@ -80,6 +84,10 @@ def read_note(file: h5py.File, path: Path) -> DatasetDescription | None:
 
 def members(group: Any) -> dict[str, Any]:
     """Groups and datasets that lie in this very file, by name; links to elsewhere are left out."""
+    if len(group) > MAX_MEMBERS:
+        raise EpisodeError(
+            f"{group.name} has {len(group)} members; expected at most {MAX_MEMBERS}."
+        )
     return {
         name: group[name]
         for name in group
@@ -87,27 +95,54 @@ def members(group: Any) -> dict[str, Any]:
     }
 
 
-def datasets(group: Any, prefix: str = "") -> dict[str, Any]:
+def datasets(group: Any) -> dict[str, Any]:
     """Every dataset below a group, by its path from there."""
-    found: dict[str, Any] = {}
-    for name, item in members(group).items():
-        path = f"{prefix}{name}"
-        if isinstance(item, h5py.Dataset):
-            found[path] = item
-        elif prefix.count("/") < 8:
-            found.update(datasets(item, f"{path}/"))
-    return found
+    return {
+        f"{prefix}{name}": item
+        for prefix, _, inside in _groups_below(group)
+        for name, item in inside.items()
+        if isinstance(item, h5py.Dataset)
+    }
 
 
-def leave_out_links(reading: EpisodeReading, group: Any, prefix: str = "") -> None:
+def _groups_below(group: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """A group and those below it: path, group, members.
+
+    A hard link to a group around it is not followed. One to a group that was seen elsewhere is,
+    as long as those are few: links from level to level make a small file into an endless one.
+    """
+    waiting = [("", group, (_address(group),))]
+    seen: set[int] = set()
+    repeated = 0
+    while waiting:
+        prefix, inner, around = waiting.pop()
+        inside = members(inner)
+        repeated += len(inside) if around[-1] in seen else 0
+        if repeated > MAX_REPEATED:
+            raise EpisodeError(
+                f"{group.name} has groups below it with more than one name, of {repeated} members "
+                f"altogether; expected at most {MAX_REPEATED}. Copy the file without its links."
+            )
+        seen.add(around[-1])
+        yield prefix, inner, inside
+        for name, item in reversed(inside.items()):
+            if isinstance(item, h5py.Group) and len(around) <= MAX_GROUP_DEPTH:
+                address = _address(item)
+                if address not in around:
+                    waiting.append((f"{prefix}{name}/", item, (*around, address)))
+
+
+def _address(group: Any) -> int:
+    return int(h5py.h5o.get_info(group.id).addr)
+
+
+def leave_out_links(reading: EpisodeReading, group: Any) -> None:
     """Account for what a group only points at; it may lie in another file, so it is not read."""
-    here = members(group)
-    for name in group:
-        path = f"{prefix}{name}"
-        if name not in here:
-            reading.leave_out(path, "a link; only what lies in the file itself is read", lost=True)
-        elif isinstance(here[name], h5py.Group) and prefix.count("/") < 8:
-            leave_out_links(reading, here[name], f"{path}/")
+    for prefix, inner, inside in _groups_below(group):
+        for name in inner:
+            if name not in inside:
+                reason = "a link; only what lies in the file itself is read"
+                reading.leave_out(f"{prefix}{name}", reason, lost=True)
 
 
 def leave_out(
@@ -124,10 +159,16 @@ def read_numbers(dataset: Any) -> NDArray[Any] | None:
         return None
     if dataset.external is not None or dataset.is_virtual:
         raise EpisodeError(f"{dataset.name} lies in another file; expected its data in this one.")
-    size = dataset.size * dataset.dtype.itemsize
+    size = _bytes_of(dataset)
     if size > MAX_BYTES:
         raise EpisodeError(f"{dataset.name} has {size >> 20} MiB; expected {MAX_BYTES >> 20}.")
+    if size > _FREE_BYTES and size > _MOST_TIMES * dataset.id.get_storage_size():
+        raise EpisodeError(f"{dataset.name} claims {size >> 20} MiB, which are not in the file.")
     return np.asarray(dataset[()])
+
+
+def _bytes_of(dataset: Any) -> int:
+    return int(dataset.size or 0) * int(dataset.dtype.itemsize)
 
 
 def text_attribute(item: Any, name: str) -> str | None:
@@ -192,6 +233,7 @@ def take_datasets(
 
     `times` are the stamps of rows, which are even without them.
     """
+    _require_numbers_fit(path, found.values())
     for label, dataset in found.items():
         count = int(dataset.shape[0]) if dataset.ndim else 0
         is_column = dataset.ndim > 0 and reading.described_column(label, dataset) is not None
@@ -221,6 +263,19 @@ def take_datasets(
                 reading.assumed["quaternion_order"] = "x y z w, as robosuite has it: it states none"
         reading.take_numbers(label, values, reading.row_stamps(count, times), names=columns)
     reading.check_lengths()
+
+
+def _require_numbers_fit(path: Path, arrays: Iterable[Any]) -> None:
+    """Raise EpisodeError where the numbers of an episode are too many, each array small enough."""
+    numbers = [array for array in arrays if array.ndim and not holds_pictures(array)]
+    sizes = [_bytes_of(array) for array in numbers if array.dtype.kind in "fiub"]
+    # One that is too large by itself is refused by its own name.
+    total = sum(size for size in sizes if size <= MAX_BYTES)
+    if total > MAX_BYTES:
+        raise EpisodeError(
+            f"{path}: an episode with {total >> 20} MiB of numbers; expected at most "
+            f"{MAX_BYTES >> 20} MiB."
+        )
 
 
 def take_described(
