@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.store import Store
+from corporeal.catalog.store import LocalCopies, Store, StoreError, digest_of
 from corporeal.catalog.stores.folder import FolderStore
 from corporeal.catalog.workspace import Workspace
+from corporeal.cli.program import program
 from corporeal.episode import Episode
 from corporeal.errors import EpisodeError
 from corporeal.exchange.conversion import export
@@ -19,7 +21,6 @@ from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
 from corporeal.release import ReleaseOptions, create_release
 from corporeal.release.reading import (
-    LocalCopies,
     load_release,
     release_dataset,
     release_opener,
@@ -111,3 +112,56 @@ def test_a_release_in_a_bucket_opens(plain: Workspace, recorded: Recorded, s3_st
     dataset = release_dataset(bucket, "waves")
     assert [dataset.open(number).id for number in dataset.episodes] == sorted(ids)
     assert len(list((plain.root / "cache" / "episodes").iterdir())) == 2
+
+
+def _forge(workspace: Workspace, digest: str) -> None:
+    """Change one bit of an object; its size stays."""
+    path = workspace.store.path(digest)
+    assert path is not None
+    forged = bytearray(path.read_bytes())
+    forged[len(forged) // 2] ^= 1
+    path.chmod(0o600)
+    path.write_bytes(forged)
+
+
+@pytest.mark.slow
+def test_an_export_says_that_objects_match_and_writes_nothing_of_a_forged_one(
+    plain: Workspace, recorded: Recorded, tmp_path: Path
+) -> None:
+    recorded(plain, 2)
+    create_release(plain, "waves", who="lead")
+    asked = ["export", "waves", "--workspace", str(plain.root), "--format", "lerobot", "--json"]
+    good = CliRunner().invoke(program(), [*asked, "--out", str(tmp_path / "good")])
+    assert "2 objects match the manifest" in good.stdout
+    _forge(plain, load_release(plain, "waves").episodes[1].hash)
+    bad = CliRunner().invoke(program(), [*asked, "--out", str(tmp_path / "bad")])
+    assert isinstance(bad.exception, StoreError)
+    assert not list(tmp_path.glob("bad*"))
+
+
+def test_a_forged_object_of_a_release_is_refused(plain: Workspace, recorded: Recorded) -> None:
+    recorded(plain, 2)
+    create_release(plain, "walks", who="lead")
+    dataset = release_dataset(plain, "walks")
+    dataset.open(0)
+    member = load_release(plain, "walks").episodes[0]
+    _forge(plain, member.hash)
+    with pytest.raises(StoreError, match="do not match its hash"):
+        dataset.open(0)
+
+
+def test_a_forged_copy_of_the_cache_is_fetched_again(
+    plain: Workspace, recorded: Recorded, tmp_path: Path
+) -> None:
+    recorded(plain, 1)
+    create_release(plain, "walks", who="lead")
+    member = load_release(plain, "walks").episodes[0]
+    store = Distant(plain.root / "objects")
+    copies = LocalCopies(store, tmp_path / "cache")  # type: ignore[arg-type]
+    copy = copies.path(member.hash, member.bytes)
+    copies.path(member.hash, member.bytes)
+    assert store.fetched == 1
+    copy.chmod(0o600)
+    copy.write_bytes(bytes(member.bytes))
+    assert digest_of(copies.path(member.hash, member.bytes)) == member.hash
+    assert store.fetched == 2

@@ -158,3 +158,22 @@ def _until(is_so: Callable[[], bool]) -> None:
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_a_forged_object_is_not_handed_out(
+    client: TestClient, workspace: Workspace, small_workspace: SmallWorkspace
+) -> None:
+    name = small_workspace.episodes[1]
+    path = workspace.store.path(_digest(workspace, name))
+    assert path is not None
+    good, mode = path.read_bytes(), path.stat().st_mode
+    path.chmod(0o600)
+    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    try:
+        for kind in ("file", "mcap"):
+            answer = client.get(f"/api/episodes/{name}/{kind}")
+            assert answer.status_code >= 400
+            assert "do not match its hash" in answer.text
+    finally:
+        path.write_bytes(good)
+        path.chmod(mode)

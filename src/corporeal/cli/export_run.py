@@ -22,7 +22,7 @@ from corporeal.errors import CorporealError
 from corporeal.exchange import ExportOptions, ExportResult, export
 from corporeal.exchange.editing import episode_numbers, format_of, options_of, rows_opener
 from corporeal.exchange.format import LOSSES, writer_of
-from corporeal.exchange.proof import Proof, prove
+from corporeal.exchange.proof import Proof, add_objects, prove
 from corporeal.exchange.training import (
     Normalisation,
     SmokeReport,
@@ -45,6 +45,7 @@ def export_paths(
     source = release_source(paths, choices.root)
     if source is not None and choices.weights is None:
         options = replace(options, weights=source.weigh())
+    objects = None if source is None else source.check(choices.split)
     with ExitStack() as stack:
         opener = opener_of(
             paths,
@@ -56,7 +57,7 @@ def export_paths(
         )
         opener = with_recipe(opener, choices.recipe)
         if choices.hierarchy is not None:
-            _export_policies(opener, out, choices, options, source, as_json=as_json)
+            _export_policies(opener, out, choices, options, source, objects, as_json=as_json)
             return
         if choices.smoke:
             smoke_first(opener, options, python=choices.python)
@@ -65,10 +66,18 @@ def export_paths(
         )
     if source is not None:
         source.describe(exported)
+    proof = _with_objects(proof, objects)
     report(
         exported, proof, as_json=as_json, after=next_lines(exported),
         said=[] if source is None else _taken_along(exported),
     )  # fmt: skip
+
+
+def _with_objects(proof: Proof | None, objects: int | None) -> Proof | None:
+    """The proof, which begins with the objects that the dataset was compared with."""
+    if proof is None or objects is None:
+        return proof
+    return add_objects(proof, objects)
 
 
 def _taken_along(exported: ExportResult) -> list[str]:
@@ -85,6 +94,7 @@ def _export_policies(
     choices: ExportChoices,
     options: ExportOptions,
     source: ReleaseSource | None,
+    objects: int | None,
     *,
     as_json: bool,
 ) -> None:
@@ -105,7 +115,7 @@ def _export_policies(
     hierarchy = open_hierarchy(choices.hierarchy)
     written = export_hierarchy(opener, out, name, options, hierarchy, write)
     results = {
-        policy: (replace(exported, out=out / policy), proof)
+        policy: (replace(exported, out=out / policy), _with_objects(proof, objects))
         for policy, (exported, proof) in written.items()
     }
     for exported, _ in results.values():

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from corporeal.cli.output import show_progress
 from corporeal.cli.sources import release_named
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.exchange import ExportResult
 from corporeal.exchange.training import weights_from_scores
 from corporeal.release.card import write_card
-from corporeal.release.reading import find_release, load_release
+from corporeal.release.reading import check_members, find_release, load_release
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,18 @@ class ReleaseSource:
             return None
         failed = [each.id for each in members if each.negative or each.success is False]
         return weights_from_scores(scores, failed=failed)
+
+    def check(self, splits: Sequence[str] | None) -> int:
+        """Hold the objects against the manifest before anything is written; how many there are.
+
+        What is exported is compared with them, so they come first. Raises if one differs.
+        """
+        with (
+            enter_workspace(self.root, "export") as (workspace, _),
+            show_progress("checking objects") as bar,
+        ):
+            return check_members(workspace, self.reference, splits=splits or None,
+                                 on_start=bar.start, on_episode=bar.advance)  # fmt: skip
 
     def describe(self, exported: ExportResult) -> None:
         """Write the card and the Croissant metadata of the release into an exported dataset."""

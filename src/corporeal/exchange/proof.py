@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,13 @@ def prove(exported: ExportResult, *, python: str | None = None) -> Proof:
     has_labels = exported.layout is not None and bool(exported.layout.lanes)
     loses = tuple(loss for loss in writer.loses if has_labels or loss != "labels")
     return Proof(tuple(evidence), loses, missing)
+
+
+def add_objects(proof: Proof, count: int) -> Proof:
+    """The proof, beginning with the stored objects that the dataset was compared with."""
+    agree = "object matches" if count == 1 else "objects match"
+    checked = Evidence("objects", "sha256", f"{count} {agree} the manifest", holds=True)
+    return replace(proof, evidence=(checked, *proof.evidence))
 
 
 def _ask_library(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.store import Store, StoreError, check_digest
+from corporeal.catalog.store import LocalCopies, StoreError, verify_store
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
 from corporeal.embodiment import Embodiment
@@ -24,10 +22,6 @@ from corporeal.errors import EpisodeError
 from corporeal.release.label_bundle import LabelBundle, load_labels
 from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest
 from corporeal.release.version import Version, split_reference
-
-SUFFIX = ".h5"
-LIMIT = 32 << 30
-"""Bytes of fetched episodes that a workspace keeps; the ones used longest ago go first."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +108,9 @@ def release_dataset(
 ) -> Dataset:
     """The episodes of a release, or of some of its splits, opened one at a time.
 
-    Files of a folder store are read where they lie; others are fetched into the workspace's cache,
-    checked on the way. The metadata of every recording says its `release` and its `split`; labels
-    that the release has are those of the recordings.
+    Files of a folder store are read where they lie; others are fetched into the workspace's cache.
+    Each is held against its hash in the manifest when it is opened. The metadata of every recording
+    says its `release` and its `split`; labels that the release has are those of the recordings.
     """
     manifest = load_release(workspace, reference)
     members = _of_splits(manifest, splits)
@@ -219,67 +213,36 @@ def _lanes(members: tuple[ReleaseMember, ...], labels: LabelBundle | None) -> tu
     return united(track.used_lanes for track in tracks if track is not None)
 
 
-@dataclass(frozen=True)
-class LocalCopies:
-    """Objects as files on this machine: where they lie, or fetched into a cache of bounded size."""
-
-    store: Store
-    folder: Path
-    limit: int = LIMIT
-
-    def path(self, digest: str, size: int) -> Path:
-        """A file with the bytes of an object, which must have this size."""
-        name = check_digest(digest)
-        if (local := self.store.path(digest)) is not None:
-            if (there := self.store.has(digest)) != size:
-                raise _lost(digest, size, there)
-            return local
-        copy = self.folder / f"{name}{SUFFIX}"
-        if not copy.is_file() or copy.stat().st_size != size:
-            self._fetch(digest, size, copy)
-        os.utime(copy)
-        return copy
-
-    def _fetch(self, digest: str, size: int, copy: Path) -> None:
-        there = self.store.has(digest)
-        if there != size:
-            raise _lost(digest, size, there)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._make_room(size)
-        copy.unlink(missing_ok=True)
-        try:
-            self.store.fetch(digest, copy)
-        except StoreError:
-            # Another process may have fetched it meanwhile: whole, or it would have no name.
-            if not copy.is_file() or copy.stat().st_size != size:
-                raise
-
-    def _make_room(self, size: int) -> None:
-        """Remove copies, the one used longest ago first; whoever has one open keeps it."""
-        copies = []
-        for path in self.folder.glob(f"*{SUFFIX}"):
-            with contextlib.suppress(FileNotFoundError):
-                status = path.stat()
-                copies.append((status.st_mtime_ns, status.st_size, path))
-        total = sum(each[1] for each in copies)
-        for _, own, path in sorted(copies):
-            if total + size <= self.limit:
-                break
-            path.unlink(missing_ok=True)
-            total -= own
-
-
-def _lost(digest: str, size: int, there: int | None) -> CatalogError:
-    got = "nothing" if there is None else f"{there} bytes"
-    return CatalogError(
-        f"object {digest}, got {got}; expected {size} bytes. "
-        "Find what else is damaged with: corporeal release verify."
-    )
-
-
 def local_copies(workspace: Workspace) -> LocalCopies:
-    """The objects of a workspace as files."""
+    """The objects of a workspace as files, checked against their hashes."""
     return LocalCopies(workspace.store, workspace.root / "cache" / "episodes")
+
+
+def check_members(
+    workspace: Workspace,
+    reference: str,
+    *,
+    splits: Iterable[str] | None = None,
+    on_start: Callable[[int], None] = lambda _: None,
+    on_episode: Callable[[str], None] = lambda _: None,
+) -> int:
+    """Hold every object of a release, or of some splits, against the manifest; how many there are.
+
+    Raises StoreError for the first that does not match. Distant ones are fetched into the cache
+    as long as it has room for all of them; else they are read where they lie.
+    """
+    members = _of_splits(load_release(workspace, reference), splits)
+    copies = local_copies(workspace)
+    is_near = workspace.store.is_local or sum(each.bytes for each in members) <= copies.limit
+    on_start(len(members))
+    for member in members:
+        if is_near:
+            copies.path(member.hash, member.bytes)
+        else:
+            for lost in verify_store(workspace.store, [member.hash]):
+                raise StoreError(f"object {lost.digest}: {lost.reason}. Restore it from a backup.")
+        on_episode(member.id)
+    return len(members)
 
 
 def releases_of(connection: Connection, episode: str) -> list[str]:

@@ -15,7 +15,7 @@ from corporeal.catalog.audit import chain_hash, events_of
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import find_documents
 from corporeal.catalog.query import read_fields
-from corporeal.catalog.store import Store, verify_store
+from corporeal.catalog.store import LocalCopies, Store, verify_store
 from corporeal.catalog.workspace import Workspace
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
@@ -24,7 +24,6 @@ from corporeal.release.card import stored_card
 from corporeal.release.label_bundle import load_labels
 from corporeal.release.manifest import Manifest, ReleaseMember, load_manifest, object_text
 from corporeal.release.reading import (
-    LocalCopies,
     Release,
     find_release,
     local_copies,

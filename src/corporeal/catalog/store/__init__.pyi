@@ -1,3 +1,4 @@
+from .local_copies import LocalCopies as LocalCopies
 from .remote_episode import open_remote as open_remote
 from .store import Store as Store
 from .store import StoreError as StoreError

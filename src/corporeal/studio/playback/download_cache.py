@@ -20,15 +20,16 @@ from corporeal import __version__
 from corporeal.catalog.episodes import FindingRow, findings_of
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
+from corporeal.episode import Episode
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import ArraySignal, Dataset, Recording, recording_of
 from corporeal.errors import CorporealError, WriteError
 from corporeal.exchange import ExportOptions, export
 from corporeal.labelling.labels import label_track
 from corporeal.labelling.taxonomy import kept_taxonomy
+from corporeal.release.reading import local_copies
 from corporeal.schema import Stream
 from corporeal.studio.lanes import seen_labels
-from corporeal.studio.open_episodes import open_stored
 from corporeal.units import SECOND_NS
 
 FINDINGS = Stream(
@@ -203,7 +204,7 @@ class DownloadCache:
         self._folder.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=".", dir=self._folder))
         try:
-            with open_stored(self._workspace.store, digest) as episode:
+            with Episode.open(local_copies(self._workspace).path(digest)) as episode:
 
                 def opened(_: int) -> Recording:
                     return remarks.added_to(recording_of(episode))

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, HTTPException, Query, Response
-from fastapi.responses import FileResponse, StreamingResponse
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import FileResponse
 
 from corporeal.catalog.permission import Actor
-from corporeal.catalog.store import Store, not_there
+from corporeal.release.reading import local_copies
 from corporeal.studio.authentication import Exporter
 from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
 from corporeal.studio.playback.download_cache import (
     DownloadCache,
     DownloadState,
@@ -25,7 +24,6 @@ from corporeal.studio.playback.download_cache import (
 )
 
 ROUTER = APIRouter(tags=["download"])
-_BLOCK = 1 << 20
 _MEDIA = {"h5": "application/x-hdf5", "rrd": "application/octet-stream",
           "mcap": "application/octet-stream"}  # fmt: skip
 _FILES: dict[str, Any] = {"content": {"application/octet-stream": {}}}
@@ -44,39 +42,14 @@ class Conversion(DownloadState):
 @ROUTER.head("/episodes/{episode_id}/file", include_in_schema=False)
 @ROUTER.get("/episodes/{episode_id}/file", response_class=Response,
             responses={200: _FILES, 206: {}})  # fmt: skip
-def recorded_file(
-    episode_id: str,
-    studio: StudioDep,
-    _: Exporter,
-    wanted: Annotated[str | None, Header(alias="Range", max_length=200)] = None,
-) -> Response:
+def recorded_file(episode_id: str, studio: StudioDep, _: Exporter) -> Response:
     """The episode file as it was recorded, or the bytes of it that the Range header names."""
     row = studio.shelf.row(episode_id)
-    digest, store = row.hash, studio.workspace.store
-    size = store.has(digest)
-    if size is None:
-        raise not_there(digest)
-    name = _name(row.file, "h5")
-    headers = {"ETag": f'"{digest}"', "Accept-Ranges": "bytes"}
-    if (local := store.path(digest)) is not None:
-        return FileResponse(local, headers=headers, media_type=_MEDIA["h5"],
-                            filename=name)  # fmt: skip
-    try:
-        part = asked_range(wanted, size)
-    except RangeError as error:
-        raise HTTPException(416, str(error), {"Content-Range": f"bytes */{size}"}) from None
-    span = part or ByteRange(0, size, size)
-    headers |= {"Content-Length": str(span.stop - span.first),
-                "Content-Disposition": f'attachment; filename="{name}"'}  # fmt: skip
-    if part is not None:
-        headers["Content-Range"] = part.content_range
-    return StreamingResponse(_blocks(store, digest, span), 206 if part else 200, headers,
-                             media_type=_MEDIA["h5"])  # fmt: skip
-
-
-def _blocks(store: Store, digest: str, span: ByteRange) -> Iterator[bytes]:
-    for first in range(span.first, span.stop, _BLOCK):
-        yield store.read(digest, first, min(_BLOCK, span.stop - first))
+    # Checked against its hash before the first byte leaves; a distant one is fetched for it.
+    path = local_copies(studio.workspace).path(row.hash)
+    headers = {"ETag": f'"{row.hash}"', "Accept-Ranges": "bytes"}
+    return FileResponse(path, headers=headers, media_type=_MEDIA["h5"],
+                        filename=_name(row.file, "h5"))  # fmt: skip
 
 
 # A viewer tells what a file is by the end of its address, so each has one that ends so.

@@ -1,0 +1,152 @@
+"""Objects as files of this machine whose bytes were held against their hash."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corporeal.catalog.store.store import Store, StoreError, check_digest, digest_of
+
+SUFFIX = ".h5"
+LIMIT = 32 << 30
+"""Bytes of fetched episodes that a workspace keeps; the ones used longest ago go first."""
+_REMEMBERED = 65_536
+
+Stamp = tuple[int, int, int, int, int]
+"""Device, inode, size, and when bytes and entry were last changed, in nanoseconds."""
+
+
+class CheckedFiles:
+    """Files whose bytes matched a hash, known again by their stamp; safe for many threads.
+
+    Kept in memory alone: what is remembered on a disk could be forged like the object itself.
+    """
+
+    def __init__(self, most: int = _REMEMBERED) -> None:
+        self._most = most
+        self._stamps: OrderedDict[tuple[str, str], Stamp] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def matches(self, path: Path, digest: str) -> bool:
+        """Whether the file has this hash; read whole unless it was before and is the same."""
+        before = _stamp(path)
+        with self._lock:
+            if self._stamps.get((str(path), digest)) == before:
+                return True
+        if digest_of(path) != digest or _stamp(path) != before:
+            return False
+        self._remember(path, digest, before)
+        return True
+
+    def touch(self, path: Path, digest: str) -> None:
+        """Say that a checked file is used now, and know it again all the same."""
+        with self._lock:
+            is_known = self._stamps.get((str(path), digest)) == _stamp(path)
+        os.utime(path)
+        if is_known:
+            self._remember(path, digest, _stamp(path))
+
+    def _remember(self, path: Path, digest: str, stamp: Stamp) -> None:
+        with self._lock:
+            self._stamps[str(path), digest] = stamp
+            self._stamps.move_to_end((str(path), digest))
+            while len(self._stamps) > self._most:
+                self._stamps.popitem(last=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process looks for itself."""
+        return CheckedFiles, (self._most,)
+
+
+_CHECKED = CheckedFiles()
+
+
+@dataclass(frozen=True)
+class LocalCopies:
+    """Objects where they lie, or fetched into a cache of bounded size; every byte is checked."""
+
+    store: Store
+    folder: Path
+    limit: int = LIMIT
+    checked: CheckedFiles = field(default=_CHECKED, compare=False, repr=False)
+
+    def path(self, digest: str, size: int | None = None) -> Path:
+        """A file with the bytes of an object, which must match its hash, and have this size.
+
+        Raises StoreError for an object that was changed; a changed copy of the cache is fetched
+        again.
+        """
+        name = check_digest(digest)
+        if (local := self.store.path(digest)) is not None:
+            there = self.store.has(digest)
+            if there is None or (size is not None and there != size):
+                raise _lost(digest, size, there)
+            if not self._matches(local, digest):
+                raise _changed(digest)
+            return local
+        copy = self.folder / f"{name}{SUFFIX}"
+        if not copy.is_file() or copy.is_symlink() or not self._matches(copy, digest):
+            self._fetch(digest, size, copy)
+        with contextlib.suppress(FileNotFoundError):
+            self.checked.touch(copy, digest)
+        return copy
+
+    def _matches(self, path: Path, digest: str) -> bool:
+        try:
+            return self.checked.matches(path, digest)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror or error}.") from None
+
+    def _fetch(self, digest: str, size: int | None, copy: Path) -> None:
+        there = self.store.has(digest)
+        if there is None or (size is not None and there != size):
+            raise _lost(digest, size, there)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_room(there)
+        copy.unlink(missing_ok=True)
+        try:
+            self.store.fetch(digest, copy)
+        except StoreError:
+            # Another process may have fetched it meanwhile.
+            if not copy.is_file() or not self._matches(copy, digest):
+                raise
+
+    def _make_room(self, size: int) -> None:
+        """Remove copies, the one used longest ago first; whoever has one open keeps it."""
+        copies = []
+        for path in self.folder.glob(f"*{SUFFIX}"):
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
+                copies.append((status.st_mtime_ns, status.st_size, path))
+        total = sum(own for _, own, _ in copies)
+        for _, own, path in sorted(copies):
+            if total + size <= self.limit:
+                break
+            path.unlink(missing_ok=True)
+            total -= own
+
+
+def _stamp(path: Path) -> Stamp:
+    status = path.stat()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _changed(digest: str) -> StoreError:
+    return StoreError(
+        f"object {digest} was changed: its bytes do not match its hash. Find what else is "
+        "damaged with: corporeal release verify; restore it from a backup."
+    )
+
+
+def _lost(digest: str, size: int | None, there: int | None) -> StoreError:
+    got = "nothing" if there is None else f"{there} bytes"
+    expected = "the object" if size is None else f"{size} bytes"
+    return StoreError(
+        f"object {digest}, got {got}; expected {expected}. "
+        "Find what else is damaged with: corporeal release verify."
+    )
