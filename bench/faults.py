@@ -181,6 +181,10 @@ class Template:
         return max((n for edge, n in zip(self.edges, self.counts, strict=True) if edge <= size),
                    default=0)  # fmt: skip
 
+    def whole_behind(self, place: int) -> int:
+        """How many samples there are up to the end of the chunk that byte `place` is in."""
+        return min(n for edge, n in zip(self.edges, self.counts, strict=True) if edge > place)
+
 
 def make_template(folder: Path, seconds: float = 3.0) -> Template:
     """Record in real time and copy the journal just before it would become an episode."""
@@ -227,7 +231,7 @@ def truncate(template: Template, folder: Path, seed: int, result: Result) -> Non
 
 
 def flip(template: Template, folder: Path, seed: int, result: Result) -> None:
-    """One bit of the journal has changed; what stands behind it must not be thrown away."""
+    """One bit of the journal has changed: only the chunk that it is in may be missing."""
     rng = np.random.default_rng([2, seed])
     place = int(rng.integers(template.edges[2], template.edges[-3]))
     data = bytearray(template.data)
@@ -237,22 +241,26 @@ def flip(template: Template, folder: Path, seed: int, result: Result) -> None:
     result.tried += 1
     try:
         target = episode_from_journal(journal)
-    except JournalError:
-        result.before_first_sample += 1
-        if template.whole_at(place) or not journal.exists():
-            result.broken.append(f"{journal.name}: not recovered")
+    except JournalError as error:
+        result.broken.append(f"{journal.name}: not recovered: {error}")
         _remove(folder)
         return
     result.episodes += 1
     with Episode.open(target) as episode:
-        is_marked = episode.recovered is not None
-    if is_marked:
-        check_episode(result, target, at_least=template.whole_at(place), exactly=True)
-        if not journal.with_name(journal.name + DAMAGED).exists():
-            result.broken.append(f"{journal.name}: the damaged journal was not kept")
-    elif verify(target):
-        # Only the times of a chunk's head have no checksum, and no sample needs them.
-        result.broken.append(f"{journal.name}: not marked")
+        numbers, is_marked = episode[ARM][:][:, 0], episode.recovered is not None
+    result.samples += len(numbers)
+    everything = np.arange(len(template.made_s))
+    hit = np.arange(template.whole_at(place), template.whole_behind(place))
+    # Only the times of a chunk's head have no checksum, and no sample needs them.
+    expected = np.delete(everything, hit) if is_marked else everything
+    problems = [f"{one.path}: {one.message}" for one in verify(target)]
+    if not np.array_equal(numbers, expected):
+        problems.append(f"{len(numbers)} samples; expected all {len(expected)} of whole chunks")
+    if is_marked and not journal.with_name(journal.name + DAMAGED).exists():
+        problems.append("the damaged journal was not kept")
+    if is_marked and len(hit):
+        result.losses_ms.append(1e3 * (template.made_s[hit[-1]] - template.made_s[hit[0]]))
+    result.broken += [f"{journal.name}: {problem}" for problem in problems]
     _remove(folder)
 
 

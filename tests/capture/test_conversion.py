@@ -128,6 +128,19 @@ def test_a_journal_of_version_1_becomes_the_same_episode(tmp_path: Path) -> None
         assert episode[CAMERA].time_ns[0] == -SECOND_NS // 2
 
 
+def test_a_journal_of_version_2_becomes_the_same_episode(tmp_path: Path) -> None:
+    """`journal_v2.journal` has two seconds of the small rig, unnumbered, and ends in a chunk."""
+    golden = Path(__file__).resolve().parents[1] / "golden" / "journal_v2.journal"
+    shutil.copy(golden, tmp_path / "a.journal")
+    target = episode_from_journal(tmp_path / "a.journal")
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        assert "(cut: in the middle of a chunk)" in str(episode.recovered)
+        assert "gaps" not in episode.metadata
+        np.testing.assert_array_equal(episode[ARM][:][:, 0], np.arange(150))
+        assert len(episode[CAMERA]) == 30
+
+
 def test_what_a_writer_left_is_recovered_by_the_same_call(
     tmp_path: Path, small_schema: Schema
 ) -> None:
@@ -201,7 +214,7 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="No such file"):
         episode_from_journal(tmp_path / "none.journal")
     (tmp_path / "folder.journal").mkdir()
-    with pytest.raises(JournalError, match="Is a directory"):
+    with pytest.raises(JournalError, match="no regular file"):
         episode_from_journal(tmp_path / "folder.journal")
 
 

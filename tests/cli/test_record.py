@@ -187,7 +187,7 @@ def test_recover_names_what_cannot_be_and_goes_on(tmp_path: Path) -> None:
     assert result.exit_code == 1
     failed = json.loads(result.stdout)["failed"]
     assert "not a journal" in failed[str(tmp_path / "a.journal")]
-    assert "Is a directory" in failed[str(tmp_path / "b.journal")]
+    assert "no regular file" in failed[str(tmp_path / "b.journal")]
     assert "no sample was recorded" in failed[str(tmp_path / "c.journal")]
     assert len(list(tmp_path.iterdir())) == 3
 

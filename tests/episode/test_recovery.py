@@ -338,7 +338,7 @@ def test_what_is_no_journal_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "old.h5.partial").mkdir()
     (tmp_path / "file.journal").touch()
-    reason = "No such file|Is a directory|not a journal|what a writer of Corporeal 0.1 left"
+    reason = "No such file|no regular file|not a journal|what a writer of Corporeal 0.1 left"
     with pytest.raises(CorporealError, match=reason):
         recover(tmp_path / name)
 

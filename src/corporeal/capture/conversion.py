@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from corporeal.capture.clock import (
     ClockEstimate,
@@ -32,10 +31,12 @@ from corporeal.episode.file import (
     Journal,
     JournalError,
     ToEpisodeTime,
+    describe_gaps,
     describe_written,
     episode_header,
     recover,
 )
+from corporeal.errors import CorporealError
 from corporeal.protocol import Calibration, Protocol
 from corporeal.schema import Document, Schema, roles
 from corporeal.units import SECOND_NS
@@ -80,8 +81,9 @@ def _describe(journal: Journal, *, reason: str | None) -> tuple[Mapping[str, Any
     header = journal.header
     if "epoch_ns" in header:
         return describe_written(journal)
-    if reason is None and not journal.is_whole:
-        reason = f"the recorder ended before the episode did ({journal.ending})"
+    if not journal.is_whole and (reason is None or journal.is_damaged):
+        ended = f"the recorder ended before the episode did ({journal.ending})"
+        reason = ended if reason is None else f"{reason}; {journal.ending}"
     try:
         survey = _survey(journal)
         matched = _match_triggers(journal, survey)
@@ -90,14 +92,16 @@ def _describe(journal: Journal, *, reason: str | None) -> tuple[Mapping[str, Any
             journal.path,
             schema=schema,
             embodiment=Embodiment.model_validate(robot) if robot is not None else None,
-            metadata=_plain(_metadata(header, schema, survey, reason)),
+            metadata=_plain(_metadata(journal, schema, survey, reason)),
             epoch_ns=survey.epoch_ns,
             episode_id=header["id"],
             documents=[_document(item, journal.path) for item in header.get("documents", ())],
             recovered=reason,
         )
-    except (KeyError, TypeError, AttributeError, ValidationError) as error:
-        what = str(error).splitlines()[0]
+    except (LookupError, TypeError, AttributeError, ArithmeticError, ValueError) as error:
+        if isinstance(error, CorporealError):
+            raise
+        what = (str(error) or type(error).__name__).splitlines()[0]
         raise JournalError(
             f"{journal.path}: its header is not that of a recording ({what}). Nothing was removed."
         ) from error
@@ -187,7 +191,13 @@ def _read_marks(journal: Journal, survey: _Survey) -> None:
         return
     arrivals = journal.stamps(MARKS)[:, 0].tolist()
     for arrival_ns, text in zip(arrivals, journal.samples(MARKS), strict=True):
-        mark = json.loads(text)
+        try:
+            mark = json.loads(text)
+        except (ValueError, RecursionError):
+            mark = None
+        if not isinstance(mark, dict) or not isinstance(mark.get("metadata"), dict):
+            survey.warnings.append((arrival_ns, "a mark that cannot be read was left out"))
+            continue
         if mark["what"] == "segment":
             survey.switches.append((arrival_ns, mark["metadata"]))
             continue
@@ -222,9 +232,13 @@ def _sources(journal: Journal, streams: Sequence[str]) -> dict[str, str]:
 
 
 def _metadata(
-    header: Mapping[str, Any], schema: Schema, survey: _Survey, reason: str | None
+    journal: Journal, schema: Schema, survey: _Survey, reason: str | None
 ) -> dict[str, Any]:
+    header = journal.header
     metadata = {**header["metadata"], **survey.facts}
+    gaps = describe_gaps(journal, epoch_ns=survey.epoch_ns)
+    if gaps:
+        metadata["gaps"] = gaps
     metadata["marks"] = [
         {**mark, "time_ns": mark["time_ns"] - survey.epoch_ns} for mark in survey.marks
     ]

@@ -15,6 +15,7 @@ import av
 import numpy as np
 from av.codec.context import Flags
 from av.video.codeccontext import VideoCodecContext
+from av.video.frame import PictureType
 from av.video.reformatter import Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
@@ -59,14 +60,33 @@ class Encoder:
         self._context = context
         self._step = max(1, round(TICKS_PER_S / rate_hz))
         self._count = 0
+        self._restarts = False
 
     def encode(self, picture: Picture) -> bytes:
         """The packet of one picture; a key frame carries what a decoder needs to start."""
-        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+        return self._encode(av.VideoFrame.from_ndarray(picture, format="rgb24"))
+
+    def encode_planes(self, planes: Picture) -> bytes:
+        """The packet of a picture that `to_planes` has taken apart, (3/2 height, width)."""
+        return self._encode(av.VideoFrame.from_ndarray(planes, format="yuv420p"))
+
+    def restart(self) -> None:
+        """Make the next picture a key frame: others lie between it and the one before."""
+        self._restarts = True
+
+    def _encode(self, frame: av.VideoFrame) -> bytes:
         frame.pts, frame.time_base = self._count * self._step, TIME_BASE
         self._count += 1
+        if self._restarts:
+            frame.pict_type, self._restarts = PictureType.I, False
         (packet,) = self._context.encode(frame)
         return bytes(packet)
+
+
+def to_planes(picture: Picture) -> bytes:
+    """A picture as the encoder takes it: half the bytes, and the same picture once encoded."""
+    frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+    return frame.reformat(format="yuv420p", **one_thread()).to_ndarray().tobytes()
 
 
 def ticks(time_ns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.episode.file.assembly import assemble, episode_header
 from corporeal.episode.file.journal import (
-    Journal,
     JournalError,
     JournalWriter,
     journal_path,
     lock_journal,
 )
+from corporeal.episode.file.journal_index import Journal
 from corporeal.episode.file.packing import Packer
 from corporeal.episode.file.worker import Worker
 from corporeal.episode.video import VideoError

@@ -20,7 +20,8 @@ def recover(
 ) -> None:
     """Make an episode of everything that a killed recorder or writer left behind.
 
-    Nothing is deleted before the episode is in place. Exit 1 if one could not be recovered.
+    No journal is removed before its episode was opened again and matched its hashes; one that was
+    damaged is kept beside it. Exit 1 if one could not be recovered: the others are all the same.
 
     Example: [bold]corporeal recover recordings/[/bold]
     """
@@ -31,8 +32,8 @@ def recover(
     for left in find_leftovers(folder):
         try:
             recovered.append(str(episode_from_journal(left)))
-        except (CorporealError, OSError) as error:
-            failed[str(left)] = str(error)
+        except Exception as error:  # Whatever one journal holds, the others must be recovered.
+            failed[str(left)] = str(error) or type(error).__name__
     if as_json:
         print_json({"recovered": recovered, "failed": failed})
     else:

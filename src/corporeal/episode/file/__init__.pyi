@@ -7,11 +7,12 @@ from .attributes import write_attribute as write_attribute
 from .journal import JOURNAL_SUFFIX as JOURNAL_SUFFIX
 from .journal import MARKS as MARKS
 from .journal import SYNC_EVERY_S as SYNC_EVERY_S
-from .journal import Journal as Journal
 from .journal import JournalError as JournalError
+from .journal import JournalTakenError as JournalTakenError
 from .journal import JournalWriter as JournalWriter
 from .journal import journal_path as journal_path
-from .journal import open_journal as open_journal
+from .journal_index import Journal as Journal
+from .journal_index import open_journal as open_journal
 from .layout import MAX_FRAME_BYTES as MAX_FRAME_BYTES
 from .layout import SIGNATURE as SIGNATURE
 from .listing import VERDICTS as VERDICTS
@@ -19,6 +20,7 @@ from .listing import count_sorted_copies as count_sorted_copies
 from .listing import list_episode_files as list_episode_files
 from .packing import Packer as Packer
 from .recovery import DAMAGED as DAMAGED
+from .recovery import describe_gaps as describe_gaps
 from .recovery import describe_written as describe_written
 from .recovery import find_leftovers as find_leftovers
 from .recovery import recover as recover

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ from corporeal.embodiment import Embodiment
 from corporeal.episode.file import depth, layout
 from corporeal.episode.file.attributes import read_attribute, write_attribute
 from corporeal.episode.file.digest import BLOCK_BYTES, CONTENT, DIGEST, content_digest
-from corporeal.episode.file.journal import Journal
+from corporeal.episode.file.journal_index import Journal
+from corporeal.episode.file.packing import Packer
 from corporeal.episode.video import index_mp4, is_key_frame, write_mp4
 from corporeal.errors import EpisodeError, WriteError
 from corporeal.files import publish_file
@@ -162,15 +162,16 @@ def _write_stream(
     if stream.path not in journal.runs:
         return False
     _check_sizes(journal, stream)
-    skipped = _before_key_frame(journal, stream) if stream.kind == "video" else 0
-    times = to_episode_time(stream.path, journal.stamps(stream.path)[skipped:, 1])
+    stamps = journal.stamps(stream.path)[:, 1]
+    shown = _decodable(journal, stream) if stream.kind == "video" else np.ones(len(stamps), bool)
+    times = to_episode_time(stream.path, stamps[shown])
     if not len(times):
         return False
     group = file.create_group(stream.path)
     _describe(group, stream)
     _write_array(group, "time_ns", times)
     if stream.kind == "video":
-        _video(group, journal, stream, times)
+        _video(group, journal, stream, shown, times)
     elif stream.kind == "depth":
         _depth(group, journal, stream, len(times))
     else:
@@ -183,17 +184,46 @@ def _check_sizes(journal: Journal, stream: Stream) -> None:
     sizes = journal.runs[stream.path].payload_bytes
     row = _row_bytes(stream)
     wrong = sizes != row if stream.kind == "array" else sizes % row != 0
+    if stream.kind not in ("video", "depth") and journal.runs[stream.path].raw.any():
+        raise EpisodeError(f"{stream.path}: got raw samples; expected those of a camera alone.")
     if stream.kind in ("array", "points") and wrong.any():
         raise EpisodeError(f"{stream.path}: got {sizes[wrong][0]} packed bytes; expected {row}.")
 
 
-def _before_key_frame(journal: Journal, stream: Stream) -> int:
-    """How many pictures come before the first that a decoder can start at."""
-    packets = enumerate(journal.samples(stream.path))
-    return next(
-        (number for number, packet in packets if is_key_frame(packet)),
-        journal.runs[stream.path].samples,
-    )
+def _decodable(journal: Journal, stream: Stream) -> NDArray[np.bool_]:
+    """Which pictures a decoder can show: all from a key frame on, until one is missing."""
+    raw, breaks = journal.runs[stream.path].raw, journal.follows_gap(stream.path)
+    shown = np.zeros(len(raw), bool)
+    # Where nothing is missing only the first pictures are looked at.
+    uncertain = np.flatnonzero(breaks[1:] | raw[:-1] | raw[1:]) + 1 if len(raw) > 1 else breaks[:0]
+    last = int(uncertain[-1]) if len(uncertain) else 0
+    is_chained = False
+    for number, packet in enumerate(journal.samples(stream.path)):
+        if is_chained and number > last:
+            shown[number:] = True
+            break
+        is_start = bool(raw[number]) or is_key_frame(packet)
+        follows = is_chained and not breaks[number] and not raw[number - 1]
+        shown[number] = is_chained = is_start or follows
+    return shown
+
+
+def _encoded(
+    journal: Journal, stream: Stream, shown: NDArray[np.bool_] | None = None
+) -> Iterator[bytes]:
+    """The packed samples of a camera; what waited for its code gets it now."""
+    raw = journal.runs[stream.path].raw
+    packer: Packer | None = None
+    for number, payload in enumerate(journal.samples(stream.path)):
+        if shown is not None and not shown[number]:
+            packer = None
+        elif raw[number]:
+            # Every run of raw pictures has a code of its own, which begins with a key frame.
+            packer = packer or Packer(stream)
+            yield packer.encode_raw(payload)
+        else:
+            packer = None
+            yield payload
 
 
 def _rows(group: h5py.Group, journal: Journal, stream: Stream) -> None:
@@ -228,16 +258,21 @@ def _depth(group: h5py.Group, journal: Journal, stream: Stream, count: int) -> N
         write_attribute(dataset, "max_error_constant", stream.depth_error.constant)
         write_attribute(dataset, "max_error_quadratic", stream.depth_error.quadratic)
     digest = hashlib.sha256()
-    for number, chunk in enumerate(journal.samples(stream.path)):
+    for number, chunk in enumerate(_encoded(journal, stream)):
         digest.update(chunk)
         dataset.id.write_direct_chunk((number, 0, 0), chunk)
     write_attribute(dataset, DIGEST, digest.hexdigest())
 
 
-def _video(group: h5py.Group, journal: Journal, stream: Stream, times: NDArray[np.int64]) -> None:
+def _video(
+    group: h5py.Group,
+    journal: Journal,
+    stream: Stream,
+    shown: NDArray[np.bool_],
+    times: NDArray[np.int64],
+) -> None:
     movie = _movie(journal.path)
-    skipped = journal.runs[stream.path].samples - len(times)
-    write_mp4(movie, islice(journal.samples(stream.path), skipped, None), times)
+    write_mp4(movie, _encoded(journal, stream, shown), times)
     index = index_mp4(movie)
     if len(index.start) != len(times):
         raise EpisodeError(f"{stream.path}: {len(times)} stamps for {len(index.start)} pictures.")
