@@ -123,10 +123,15 @@ def test_the_keyboard_alone_walks_selects_compares_and_returns_to_the_same_row(
 
 
 def test_an_empty_list_says_what_to_do(page: Page, address: str) -> None:
-    page.goto(f"{address}/?query=failure+%3D+fall+and+operator+%3D+zoe")
+    page.goto(f"{address}/?query=failure+%3D+fall+and+score+%3E+2")
     page.get_by_text("No episode matches").wait_for()
-    page.get_by_role("button", name=re.compile("without operator = zoe")).click()
+    page.get_by_role("button", name=re.compile("without score > 2")).click()
     _count(page, "1 episode")
+
+
+def test_a_name_that_nobody_has_is_said(page: Page, address: str) -> None:
+    page.goto(f"{address}/?query=operator+%3D+zoe")
+    page.get_by_text("no episode has the operator 'zoe'").first.wait_for()
 
 
 def _scroll(page: Page) -> float:

@@ -111,7 +111,7 @@ def _groups_below(group: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     A hard link to a group around it is not followed. One to a group that was seen elsewhere is,
     as long as those are few: links from level to level make a small file into an endless one.
     """
-    waiting = [("", group, (_address(group),))]
+    waiting: list[tuple[str, Any, tuple[int, ...]]] = [("", group, (_address(group),))]
     seen: set[int] = set()
     repeated = 0
     while waiting:
