@@ -365,12 +365,12 @@ def test_a_disk_that_fails_ends_it_and_keeps_the_journal(
 ) -> None:
     real, left = JournalWriter._put, [4]
 
-    def put(self: JournalWriter, block: bytes, *, sync: bool) -> None:
+    def put(self: JournalWriter, block: bytes) -> None:
         left[0] -= 1
         if left[0] < 0:
             self._error = OSError(28, "No space left on device")
             return
-        real(self, block, sync=sync)
+        real(self, block)
 
     monkeypatch.setattr(JournalWriter, "_put", put)
 

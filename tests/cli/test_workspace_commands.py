@@ -92,8 +92,10 @@ def test_episodes_are_judged_on_their_way_in(recorded: Path, tmp_path: Path) -> 
 def test_episodes_are_listed_by_a_condition(lab: Path) -> None:
     said = json.loads(_good("ls", "task = synthetic_reach", "--workspace", lab, "--json"))
     assert said["total"] == 4
-    none = json.loads(_good("ls", "operator = nobody", "--workspace", lab, "--json"))
+    none = json.loads(_good("ls", "score > 2", "--workspace", lab, "--json"))
     assert none["total"] == 0
+    assert json.loads(_good("ls", "REACH", "--workspace", lab, "--json"))["total"] == 4
+    assert "There are: op00" in _complaint("ls", "operator = nobody", "--workspace", lab)
     assert "4 of 4 episodes" in _good("ls", "--workspace", lab)
 
 
