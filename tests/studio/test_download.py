@@ -44,6 +44,8 @@ def test_the_recorded_file_comes_whole_and_in_pieces(
     assert part.content == b"\x89HDF\r\n\x1a\n"
     beyond = client.get(f"/api/episodes/{name}/file", headers={"Range": "bytes=99999999999-"})
     assert beyond.status_code == 416
+    assert beyond.headers["content-range"].startswith("bytes */")
+    assert beyond.json()["error"].startswith("The range lies outside of the file, which has ")
 
 
 def test_mcap_holds_the_episode_and_is_made_once(

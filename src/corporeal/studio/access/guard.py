@@ -152,10 +152,13 @@ class _Plain:
         self._scope, self._receive, self._send = scope, receive, send
         self._status = 0
         self._text = b""
+        self._content_range = ""
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] >= 400:
-            kind = Headers(raw=message["headers"]).get("content-type", "")
+            headers = Headers(raw=message["headers"])
+            kind = headers.get("content-type", "")
+            self._content_range = headers.get("content-range", "")
             self._status = message["status"] if kind.startswith("text/plain") else 0
             if self._status:
                 return
@@ -164,8 +167,18 @@ class _Plain:
             return
         self._text += message.get("body", b"")
         if not message.get("more_body", False):
-            said = self._text.decode(errors="replace").rstrip(".")
-            await errors.answer(self._status, f"{said}.")(self._scope, self._receive, self._send)
+            await self._explain()
+
+    async def _explain(self) -> None:
+        """The words of the framework as a sentence; of a range it has none but the length."""
+        words = self._text.decode(errors="replace").strip().rstrip(".")
+        headers = {}
+        if self._status == 416 and self._content_range:
+            size = self._content_range.rpartition("/")[2]
+            headers = {"Content-Range": self._content_range}
+            words = f"The range lies outside of the file, which has {size} bytes"
+        sentence = f"{words or 'Studio cannot answer this'}."
+        await errors.answer(self._status, sentence, headers)(self._scope, self._receive, self._send)
 
 
 def _is_foreign(headers: Headers, *, is_change: bool, path: str) -> bool:
