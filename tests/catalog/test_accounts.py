@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
 from corporeal.catalog.accounts import (
+    MOST_SESSIONS,
     accounts,
+    actor_of_session,
     actor_of_token,
     add_account,
+    begin_session,
     change_role,
     current_actor,
+    end_session,
+    end_sessions,
     new_token,
+    recover_token,
     revoke_token,
+    sessions,
     set_disabled,
     tokens,
 )
@@ -23,6 +32,7 @@ from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.tables import EVENT, METADATA, TOKEN
+from corporeal.catalog.workspace import make_workspace
 from corporeal.errors import CorporealError, UnknownNameError
 
 ROOT = Actor("root", "admin")
@@ -63,21 +73,91 @@ def test_a_user_without_a_name_is_called_local(
         assert current_actor(connection, environment={}).name == "local"
 
 
-def test_with_accounts_only_a_token_or_a_name_may_write(staffed: Database) -> None:
+def test_with_accounts_only_a_token_may_write_and_no_variable_names_an_account(
+    staffed: Database,
+) -> None:
     with staffed.write() as connection:
         token = new_token(connection, "otto", "laptop", by=ROOT)
     with staffed.read() as connection:
-        guest = current_actor(connection, environment={})
-        assert (guest.role, guest.guest) == ("viewer", True)
+        for around in ({}, {"CORPOREAL_ACCOUNT": "ann"}):
+            guest = current_actor(connection, environment=around)
+            assert (guest.role, guest.guest) == ("viewer", True)
         by_token = current_actor(connection, environment={"CORPOREAL_TOKEN": token})
         assert by_token == Actor("otto", "operator")
-        by_name = current_actor(connection, environment={"CORPOREAL_ACCOUNT": "ann"})
-        assert by_name == Actor("ann", "admin")
-        assert current_actor(connection, named="otto", environment={}) == Actor("otto", "operator")
         with pytest.raises(PermissionDeniedError, match="not known"):
             current_actor(connection, environment={"CORPOREAL_TOKEN": "crp_" + "x" * 43})
-        with pytest.raises(CatalogError, match="account, got 'eve'"):
-            current_actor(connection, named="eve", environment={})
+
+
+def _session_of(database: Database, name: str = "otto", label: str = "laptop") -> str:
+    with database.write() as connection:
+        token = new_token(connection, name, label, by=ROOT)
+        return begin_session(connection, token, address="10.0.0.7")
+
+
+def test_a_session_ends_by_log_out_and_a_copy_of_its_cookie_with_it(staffed: Database) -> None:
+    secret = _session_of(staffed)
+    assert secret not in _everything(staffed)
+    with staffed.write() as connection:
+        assert actor_of_session(connection, secret) == Actor("otto", "operator")
+        (listed,) = sessions(connection, "otto")
+        assert (listed.address, listed.label) == ("10.0.0.7", "laptop")
+        end_session(connection, secret)
+        end_session(connection, secret)
+        with pytest.raises(PermissionDeniedError, match="has ended"):
+            actor_of_session(connection, secret)
+        assert sessions(connection, "otto") == []
+        told = [event["what"] for event in events_of(connection, "account:otto")]
+        assert told == ["account added", "token made", "logged in", "logged out"]
+
+
+def test_a_session_ends_with_its_token_its_account_and_by_an_admin(staffed: Database) -> None:
+    by_token, by_admin, other = (_session_of(staffed, label=label) for label in ("a", "b", "c"))
+    with staffed.write() as connection:
+        revoke_token(connection, "otto", "a", by=ROOT)
+        chosen = sessions(connection, "otto")[0].id
+        with pytest.raises(PermissionDeniedError):
+            end_sessions(connection, "otto", by=Actor("eve", "lead"))
+        assert end_sessions(connection, "otto", by=ROOT, session=chosen) == 1
+        with pytest.raises(CatalogError, match="is not open"):
+            end_sessions(connection, "otto", by=ROOT, session=chosen)
+        for secret in (by_token, by_admin):
+            with pytest.raises(PermissionDeniedError):
+                actor_of_session(connection, secret)
+        assert actor_of_session(connection, other).name == "otto"
+        set_disabled(connection, "otto", True, by=ROOT)
+        set_disabled(connection, "otto", False, by=ROOT)
+        with pytest.raises(PermissionDeniedError, match="has ended"):
+            actor_of_session(connection, other)
+
+
+def test_sessions_of_one_token_are_bounded_and_the_oldest_gives_way(staffed: Database) -> None:
+    with staffed.write() as connection:
+        token = new_token(connection, "otto", "laptop", by=ROOT)
+        secrets = [begin_session(connection, token, address="x") for _ in range(MOST_SESSIONS + 2)]
+        assert len(sessions(connection, "otto")) == MOST_SESSIONS
+        with pytest.raises(PermissionDeniedError):
+            actor_of_session(connection, secrets[0])
+        assert actor_of_session(connection, secrets[-1]).name == "otto"
+
+
+def test_an_admin_who_lost_every_token_gets_one_from_the_owner_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with make_workspace(tmp_path / "lab") as workspace:
+        with workspace.database.write() as connection:
+            add_account(connection, "ann", "admin", by=ROOT)
+            add_account(connection, "otto", "operator", by=ROOT)
+        with pytest.raises(CatalogError, match="is no admin"):
+            recover_token(workspace.database, "otto")
+        secret = recover_token(workspace.database, "ann")
+        with workspace.database.read() as connection:
+            assert actor_of_token(connection, secret) == Actor("ann", "admin")
+            told = [event["what"] for event in events_of(connection, "account:ann")]
+            assert told == ["account added", "token made", "token recovered"]
+        stranger = os.geteuid() + 4711
+        monkeypatch.setattr("os.geteuid", lambda: stranger)
+        with pytest.raises(PermissionDeniedError, match="owner of a catalogue in a file"):
+            recover_token(workspace.database, "ann")
 
 
 def test_the_first_token_takes_none_and_is_that_of_an_admin(staffed: Database) -> None:
@@ -239,5 +319,3 @@ def test_what_makes_no_sense_is_refused(staffed: Database) -> None:
         set_disabled(connection, "otto", True, by=ROOT)
         with pytest.raises(CatalogError, match="disabled"):
             new_token(connection, "otto", "more", by=ROOT)
-        with pytest.raises(PermissionDeniedError, match="disabled"):
-            current_actor(connection, named="otto", environment={})

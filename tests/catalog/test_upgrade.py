@@ -71,7 +71,7 @@ def test_a_catalogue_of_an_older_program_is_to_be_brought_up_to_date(
     with pytest.raises(CatalogError) as told:
         require_current(database)
     assert str(told.value) == (
-        "the catalogue is of revision 0005; this Corporeal needs 9999. "
+        "the catalogue is of revision 0006; this Corporeal needs 9999. "
         "Bring it up to date with: corporeal migrate."
     )
 
@@ -114,7 +114,7 @@ def test_findings_and_figures_of_revision_3_get_the_present_names_of_their_check
         add_episodes(connection, [episode], who="ann")
         connection.execute(insert(FINDING), rows)
         connection.execute(insert(METRIC), [metric])
-        for later in ("not_assessed", "assessment", "synopsis", "reference"):
+        for later in ("not_assessed", "assessment", "synopsis", "reference", "login"):
             connection.execute(text(f"DROP TABLE {later}"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
     assert upgrade(database) == latest_revision()

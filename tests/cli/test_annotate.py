@@ -10,7 +10,7 @@ import pytest
 from tests.labelling.work import ANN, BEN, LEAD, asked, episodes, finish, said, taxonomy
 from typer.testing import CliRunner, Result
 
-from corporeal.catalog.accounts import ACCOUNT_VARIABLE, add_account
+from corporeal.catalog.accounts import TOKEN_VARIABLE, add_account, new_token
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.workspace import make_workspace, open_workspace
 from corporeal.cli.program import program
@@ -231,7 +231,8 @@ def test_an_annotator_may_not_do_what_is_a_leads(
     with open_workspace(lab) as workspace, workspace.database.write() as connection:
         for name, role in (("root", "admin"), (LEAD.name, "lead"), (ANN.name, "annotator")):
             add_account(connection, name, role, by=root)
-    monkeypatch.setenv(ACCOUNT_VARIABLE, ANN.name)
+        token = new_token(connection, ANN.name, "terminal", by=root)
+    monkeypatch.setenv(TOKEN_VARIABLE, token)
     forbidden = [("propose",), ("accept", "x"), ("return", "x", "--why", "y"), ("agreement",),
                  ("requeue", "a@1.0.0", "b@1.0.0"), ("gold",), ("history", "00000000")]  # fmt: skip
     for call in forbidden:

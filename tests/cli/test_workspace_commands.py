@@ -12,6 +12,8 @@ import pytest
 from tests.exchange.small_sets import write_episodes
 from typer.testing import CliRunner, Result
 
+from corporeal.catalog.accounts import begin_session
+from corporeal.catalog.workspace import open_workspace
 from corporeal.cli.commands.release import shares_of
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
@@ -233,19 +235,49 @@ def test_once_there_are_accounts_writing_takes_one(recorded: Path, tmp_path: Pat
     root = tmp_path / "lab"
     _good("init", root)
     _good("account", "add", "ada", "--role", "admin", "--workspace", root)
-    outsider = {"CORPOREAL_TOKEN": "", "CORPOREAL_ACCOUNT": ""}
+    outsider = {"CORPOREAL_TOKEN": "", "CORPOREAL_ACCOUNT": "ada"}
     assert "role viewer" in _complaint("ingest", recorded, "--workspace", root, env=outsider)
-    admin = {"CORPOREAL_ACCOUNT": "ada"}
     words = ("account", "token", "ada", "--workspace", root, "--json")
     # As the guide has it: nobody can show a token before there is one.
     made = json.loads(_good(*words, env=outsider))
     assert "role viewer" in _complaint(*words, "--label", "second", env=outsider)
-    holder = {"CORPOREAL_TOKEN": made["token"], "CORPOREAL_ACCOUNT": ""}
+    holder = {"CORPOREAL_TOKEN": made["token"]}
     result = _run("ingest", recorded, "--workspace", root, "--no-check", "--jobs", "1", env=holder)
     assert result.exit_code == 0, result.output
     assert made["token"].encode() not in (root / "catalog.db").read_bytes()
-    _good("account", "revoke", "ada", "--label", "command line", "--workspace", root, env=admin)
+    _good("account", "revoke", "ada", "--label", "command line", "--workspace", root, env=holder)
     assert "revoked" in _complaint("ls", "--workspace", root, env=holder)
+    again = json.loads(_good("account", "recover", "ada", "--workspace", root, "--json"))
+    _good("ls", "--workspace", root, env={"CORPOREAL_TOKEN": again["token"]})
+
+
+def test_accounts_are_run_from_the_terminal(tmp_path: Path) -> None:
+    root = tmp_path / "lab"
+    where = ("--workspace", root)
+    _good("init", root)
+    _good("account", "add", "ada", "--role", "admin", *where)
+    secret = json.loads(_good("account", "token", "ada", *where, "--json"))["token"]
+    ada = {"CORPOREAL_TOKEN": secret}
+    _good("account", "add", "bo", "--role", "viewer", *where, env=ada)
+    made = json.loads(_good("account", "token", "bo", *where, "--json", env=ada))["token"]
+    bo = {"CORPOREAL_TOKEN": made}
+    assert "bo is lead" in _good("account", "role", "bo", "lead", *where, env=ada)
+    for words in (("tokens", "ada"), ("sessions", "ada"), ("disable", "ada"), ("log-out", "ada")):
+        assert "expected admin" in _complaint("account", *words, *where, env=bo)
+    with open_workspace(root) as workspace, workspace.database.write() as connection:
+        begin_session(connection, made, address="10.0.0.7")
+    assert "command line" in _good("account", "tokens", "bo", *where, env=bo)
+    assert "10.0.0.7" in _good("account", "sessions", "bo", *where, env=bo)
+    assert "1 session of bo ended" in _good("account", "log-out", "bo", *where, env=ada)
+    assert "logged in nowhere" in _good("account", "sessions", "bo", *where, env=ada)
+    assert "last admin" in _complaint("account", "disable", "ada", *where, env=ada)
+    _good("account", "disable", "bo", "--why", "has left", *where, env=ada)
+    assert "disabled" in _complaint("ls", *where, env=bo)
+    log = _good("audit", "log", "account:bo", *where, env=ada)
+    assert "account disabled" in log
+    assert "has left" in log
+    _good("account", "enable", "bo", *where, env=ada)
+    _good("ls", *where, env=bo)
 
 
 def test_a_catalogue_that_is_up_to_date_stays_so(lab: Path) -> None:

@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 from itsdangerous import TimestampSigner
+from starlette.testclient import WebSocketTestSession
+from starlette.websockets import WebSocketDisconnect
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.people import ADMIN, open_client, token_of
 
 from corporeal.catalog.accounts import revoke_token, set_disabled
+from corporeal.catalog.audit import events_of
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
 from corporeal.studio.access.login_session import DAYS, FILE, SessionKey, session_key
+from corporeal.studio.access.login_throttle import SUBJECT, LoginThrottle
 from corporeal.studio.server import serve
 from corporeal.studio.settings import StudioSettings, is_loopback
 
@@ -166,3 +170,69 @@ def test_a_studio_that_others_can_reach_has_no_admin_by_default(workspace: Works
 )  # fmt: skip
 def test_which_addresses_are_this_machine_alone(host: str, here: bool) -> None:
     assert is_loopback(host) is here
+
+
+def test_a_copy_of_the_cookie_is_worth_nothing_after_log_out(workspace: Workspace) -> None:
+    token = token_of(workspace, "ada", "admin")
+    with open_client(workspace) as client:
+        client.post("/api/login", json={"token": token})
+        copied = dict(client.cookies)
+        assert client.post("/api/logout").status_code == 204
+        client.cookies.update(copied)
+        assert client.get("/api/session").status_code == 401
+        client.cookies.clear()
+        assert client.post("/api/login", json={"token": token}).status_code == 200
+
+
+def _read_to_the_end(socket: WebSocketTestSession) -> None:
+    while True:
+        socket.receive_text()
+
+
+def test_an_open_socket_ends_with_the_account_behind_it(workspace: Workspace) -> None:
+    token_of(workspace, "ada", "admin")
+    token = token_of(workspace, "bob", "viewer")
+    settings = StudioSettings(recorders=("127.0.0.1:9",), recheck_s=0.05)
+    with open_client(workspace, settings) as client:
+        client.post("/api/login", json={"token": token})
+        with client.websocket_connect("ws://127.0.0.1:8700/api/live") as socket:
+            socket.receive_text()
+            with workspace.database.write() as connection:
+                set_disabled(connection, "bob", True, by=ADMIN)
+            with pytest.raises(WebSocketDisconnect) as ended:
+                _read_to_the_end(socket)
+        assert ended.value.code == 4401
+
+
+def test_wrong_tokens_are_slowed_and_counted_and_a_right_one_always_gets_in(
+    workspace: Workspace,
+) -> None:
+    token = token_of(workspace, "ada", "admin")
+    wrong = {"token": f"crp_{'x' * 43}"}
+    with open_client(workspace) as client:
+        statuses = [client.post("/api/login", json=wrong).status_code for _ in range(15)]
+        assert statuses == [401] * 10 + [429] * 5
+        headers = {"Authorization": f"Bearer {wrong['token']}"}
+        slowed = client.get("/api/episodes", headers=headers)
+        assert (slowed.status_code, slowed.headers["retry-after"]) == (429, "60")
+        assert client.post("/api/login", json={"token": token}).status_code == 200
+    with workspace.database.read() as connection:
+        events = list(events_of(connection, SUBJECT))
+    assert [event["details"]["failures"] for event in events] == [1, 15]
+
+
+def test_failures_are_forgotten_after_a_minute_and_many_addresses_stay_bounded(
+    workspace: Workspace,
+) -> None:
+    clock = [0.0]
+    with LoginThrottle(workspace.database, clock=lambda: clock[0]) as throttle:
+        assert [throttle.fail("a") for _ in range(11)] == [False] * 10 + [True]
+        clock[0] = 61.0
+        assert not throttle.fail("a")
+        for number in range(5000):
+            throttle.fail(f"10.0.{number // 250}.{number % 250}")
+    with workspace.database.read() as connection:
+        events = list(events_of(connection, SUBJECT))
+    assert sum(event["details"]["failures"] for event in events) == 5012
+    assert len(events) == 3
+    assert all(len(event["details"]["most"]) <= 10 for event in events)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +206,10 @@ def test_whoever_is_still_to_label_an_episode_does_not_get_its_labels(
         assign(connection, task, ANN.name, by=LEAD)
     url = f"/api/episodes/{_label(workspace)}/episode.mcap"
     with open_client(workspace) as client:
+        refused = client.get(url, headers={"Authorization": f"Bearer {tokens['bob']}"})
+        assert refused.status_code == 403, "annotators take nothing with them by default"
+    generous = replace(workspace, grants={"annotator": frozenset({"export"})})
+    with open_client(generous) as client:
 
         def topics(name: str) -> set[str]:
             answer = client.get(url, headers={"Authorization": f"Bearer {tokens[name]}"})

@@ -9,8 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 from tests.studio.conftest import SmallWorkspace
-from tests.studio.people import open_client, token_of
+from tests.studio.people import ADMIN, open_client, token_of
 
+from corporeal.catalog.accounts import change_role, set_disabled
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.tables import SHARE
 from corporeal.catalog.workspace import Workspace
@@ -184,3 +185,27 @@ def test_operators_end_their_own_links_and_leads_everyones(
         path = f"/api/shares/{made['id']}"
         assert client.delete(path, headers=people["eve"]).status_code == 404
         assert client.delete(path, headers=people["lea"]).status_code == 204
+
+
+def test_a_link_shows_nothing_while_its_maker_is_disabled_or_may_not_share(
+    workspace: Workspace, small_workspace: SmallWorkspace
+) -> None:
+    mine = small_workspace.episodes[0]
+    token_of(workspace, "ada", "admin")
+    bearer = {"Authorization": f"Bearer {token_of(workspace, 'bob', 'operator')}"}
+    with open_client(workspace) as client:
+        wish = {"episodes": [mine], "address": "/"}
+        path = client.post("/api/shares", json=wish, headers=bearer).json()["path"]
+        client.get(path, follow_redirects=False)
+        asked = f"/api/episodes/{mine}"
+        assert client.get(asked).status_code == 200
+        with workspace.database.write() as connection:
+            set_disabled(connection, "bob", True, by=ADMIN)
+        assert client.get(asked).status_code == 401
+        with workspace.database.write() as connection:
+            set_disabled(connection, "bob", False, by=ADMIN)
+            change_role(connection, "bob", "annotator", by=ADMIN)
+        assert client.get(asked).status_code == 401
+        with workspace.database.write() as connection:
+            change_role(connection, "bob", "lead", by=ADMIN)
+        assert client.get(asked).status_code == 200

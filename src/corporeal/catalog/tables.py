@@ -262,6 +262,16 @@ TOKEN = Table(
 )
 """API tokens by the SHA-256 of the secret, which is not stored."""
 
+LOGIN = Table(
+    "login",
+    METADATA,
+    Column("hash", _Text, primary_key=True),
+    Column("token", ForeignKey("token.hash"), nullable=False, index=True),
+    *_required("address", "created_at", "expires_at"),
+    Column("ended_at", _Text),
+)
+"""Sessions of browsers, by the SHA-256 of what their cookie holds; each was made of a token."""
+
 METRIC = Table(
     "metric",
     METADATA,

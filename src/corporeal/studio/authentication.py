@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 from fastapi import Depends
 from sqlalchemy import Connection
 from starlette.requests import HTTPConnection
 
-from corporeal.catalog.accounts import actor_of_digest, actor_of_token, has_accounts, system_user
-from corporeal.catalog.permission import Action, Actor, PermissionDeniedError, require
+from corporeal.catalog.accounts import actor_of_session, actor_of_token, has_accounts, system_user
+from corporeal.catalog.permission import Action, Actor, PermissionDeniedError, grant, require
 from corporeal.studio.access.share_link import open_shares
 from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.errors import NotLoggedInError
+from corporeal.studio.errors import NotLoggedInError, TooManyFailuresError
 
 WHO = "Studio has to know who you are. Log in with a token: corporeal account token NAME."
 _BELOW = "/api/episodes/"
@@ -43,10 +43,11 @@ def visitor(connection: HTTPConnection, studio: StudioDep) -> Visitor:
             return Visitor(Actor(system_user(), "admin"))
         actor = _actor(connection, studio, reading)
         if actor is not None:
-            return Visitor(actor)
-        found = open_shares(reading, secrets_of(connection, studio))
-    if found:
-        episodes = frozenset(name for share in found for name in share.episodes)
+            return Visitor(grant(actor, studio.workspace.grants))
+        grants = studio.workspace.grants
+        links = open_shares(reading, secrets_of(connection, studio), grants)
+    if links:
+        episodes = frozenset(name for share in links for name in share.episodes)
         return Visitor(Actor("share", "viewer", guest=True), episodes)
     raise NotLoggedInError(WHO)
 
@@ -58,33 +59,58 @@ def _actor(connection: HTTPConnection, studio: Studio, reading: Connection) -> A
         if kind.lower() == "bearer":
             return actor_of_token(reading, token.strip())
         cookie = connection.cookies.get(studio.key.cookie)
-        digest = studio.key.read(cookie) if cookie else None
-        return None if digest is None else actor_of_digest(reading, digest)
+        secret = studio.key.read(cookie) if cookie else None
+        return None if secret is None else actor_of_session(reading, secret)
     except PermissionDeniedError as error:
+        if kind.lower() == "bearer":
+            refuse_token(connection, studio, error)
         raise NotLoggedInError(str(error)) from None
+
+
+def refuse_token(
+    connection: HTTPConnection, studio: Studio, error: PermissionDeniedError
+) -> NoReturn:
+    """Count a wrong token, and say what is wrong with it, or that there were too many."""
+    if studio.throttle.fail(address_of(connection)):
+        raise TooManyFailuresError(
+            "Too many wrong tokens from this address. Wait a minute; a right one gets in at once."
+        )
+    raise NotLoggedInError(str(error)) from None
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """Where a request comes from, as the audit log may have it."""
+    return "unknown" if connection.client is None else connection.client.host[:64]
 
 
 def secrets_of(connection: HTTPConnection, studio: Studio) -> list[str]:
     """The secrets of the links that a browser has followed, the latest first."""
-    held = connection.cookies.get(studio.key.share_cookie, "")
-    return [each for each in held.split(".") if each][:SHARES_KEPT]
+    cookie = connection.cookies.get(studio.key.share_cookie, "")
+    return [secret for secret in cookie.split(".") if secret][:SHARES_KEPT]
 
 
-def allowed(action: Action) -> Callable[[HTTPConnection, Visitor], Actor]:
+@dataclass(frozen=True)
+class Allowed:
     """A dependency: the visitor, who may do this; anyone else is refused."""
 
-    def check(
-        connection: HTTPConnection, found: Annotated[Visitor, Depends(visitor)]
-    ) -> Actor:  # fmt: skip
-        require(found.actor, action)
-        if found.episodes is not None and not _is_shared(connection, found.episodes):
+    action: Action
+
+    def __call__(
+        self, connection: HTTPConnection, who: Annotated[Visitor, Depends(visitor)]
+    ) -> Actor:
+        """Whoever asks; raises PermissionDeniedError."""
+        require(who.actor, self.action)
+        if who.episodes is not None and not _is_shared(connection, who.episodes):
             raise PermissionDeniedError(
                 "The link that you followed shows other episodes, and nothing besides them. "
                 "Log in to see more."
             )
-        return found.actor
+        return who.actor
 
-    return check
+
+def allowed(action: Action) -> Callable[[HTTPConnection, Visitor], Actor]:
+    """Whoever may do this."""
+    return Allowed(action)
 
 
 def _is_shared(connection: HTTPConnection, episodes: frozenset[str]) -> bool:
@@ -102,4 +128,5 @@ Anyone = Annotated[Actor, Depends(_anyone)]
 """Also those who came by a link: for what says nothing of any episode, such as a robot's shape."""
 Reader = Annotated[Actor, Depends(allowed("read"))]
 Exporter = Annotated[Actor, Depends(allowed("export"))]
+Sharer = Annotated[Actor, Depends(allowed("share"))]
 Judge = Annotated[Actor, Depends(allowed("judge"))]

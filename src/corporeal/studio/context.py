@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 
 from corporeal.catalog.workspace import Workspace
 from corporeal.studio.access.login_session import SessionKey, session_key
+from corporeal.studio.access.login_throttle import LoginThrottle
 from corporeal.studio.live_relay import LiveRelay
 from corporeal.studio.open_episodes import OpenEpisodes
 from corporeal.studio.settings import StudioSettings
@@ -26,6 +27,7 @@ class Studio:
     shelf: OpenEpisodes
     key: SessionKey
     live: LiveRelay
+    throttle: LoginThrottle
 
 
 @contextmanager
@@ -33,7 +35,8 @@ def open_studio(workspace: Workspace, settings: StudioSettings) -> Iterator[Stud
     """Everything that requests share, closed at the end of the block; the workspace stays open."""
     with OpenEpisodes(workspace, most=settings.open_episodes) as shelf:
         key, live = session_key(workspace.root), LiveRelay(settings.recorders)
-        yield Studio(workspace, settings, shelf, key, live)
+        with LoginThrottle(workspace.database) as throttle:
+            yield Studio(workspace, settings, shelf, key, live, throttle)
 
 
 def _studio(connection: HTTPConnection) -> Studio:

@@ -28,6 +28,10 @@ class NotLoggedInError(PermissionDeniedError):
     """Nobody has said who they are, on a Studio that has to know."""
 
 
+class TooManyFailuresError(NotLoggedInError):
+    """Wrong tokens came too often from one address."""
+
+
 class GoneError(CorporealError):
     """Something that was there once and is no more."""
 
@@ -40,6 +44,7 @@ class ErrorAnswer(BaseModel):
 
 # The first that fits decides.
 _STATUSES: tuple[tuple[type[CorporealError], int], ...] = (
+    (TooManyFailuresError, 429),
     (NotLoggedInError, 401),
     (PermissionDeniedError, 403),
     (UnknownNameError, 404),
@@ -65,6 +70,7 @@ _MEANINGS = {
     416: "The range is outside of what there is.",
     421: "The request was meant for another host.",
     422: "Something in the request is not as it has to be.",
+    429: "Too many wrong tokens; wait a minute.",
     500: "Studio failed.",
     503: "The catalogue or the store does not answer now.",
 }
@@ -95,7 +101,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(CorporealError)
     async def _known(_: Request, error: CorporealError) -> JSONResponse:
-        return answer(status_of(error), str(error))
+        status = status_of(error)
+        return answer(status, str(error), {"Retry-After": "60"} if status == 429 else None)
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(_: Request, error: RequestValidationError) -> JSONResponse:

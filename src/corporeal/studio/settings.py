@@ -18,7 +18,8 @@ class StudioSettings:
     """`page` holds the built front end; `recorders` are addresses that publish their health.
 
     `names` are names that this machine is called by, besides its own and its numbers; without
-    `recorders`, those of this machine are looked for.
+    `recorders`, those of this machine are looked for. Whoever looks at them is asked
+    again who they are every `recheck_s`.
     """
 
     host: str = "127.0.0.1"
@@ -29,6 +30,7 @@ class StudioSettings:
     page: Path = Path(os.environ.get(PAGE_VARIABLE, Path(__file__).parent / "page"))
     open_episodes: int = 16
     most_body_bytes: int = 2 << 20
+    recheck_s: float = 2.0
 
     @property
     def is_loopback(self) -> bool:

@@ -22,7 +22,7 @@ const spans: [number, string][] = [
 
 /** Shows this moment to others: to those who may log in, or to whoever has the link. */
 export function ShareDialog({ episodes, address, onClose }: Props) {
-  const mayShare = useMay("export");
+  const mayShare = useMay("share");
   return (
     <Dialog title="Share this moment" onClose={onClose}>
       <div className="share">

@@ -21,12 +21,12 @@ from sqlalchemy import (
 
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.tables import HEAD, METADATA, SHARE, TOKEN
+from corporeal.catalog.tables import HEAD, LOGIN, METADATA, SHARE, TOKEN
 from corporeal.files import atomic_folder
 
 BLOCK = 20_000
 """Rows that are in memory at once."""
-SECRET = (SHARE, TOKEN)
+SECRET = (SHARE, TOKEN, LOGIN)
 """Tables that stay at home."""
 VIEWS = "views.sql"
 FACTS = "snapshot.json"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from corporeal.catalog.database import CatalogError, Database, masked
+from corporeal.catalog.permission import Grants, read_grants
 from corporeal.catalog.store.store import Store, open_store
 from corporeal.catalog.workspace.migration import require_current, upgrade
 from corporeal.files import atomic_write
@@ -34,6 +35,8 @@ class Workspace:
     name: str
     database: Database
     store: Store
+    grants: Grants = field(default_factory=dict)
+    """What roles may do here besides what they may everywhere."""
 
     def close(self) -> None:
         """Let go of the database."""
@@ -80,8 +83,9 @@ def open_workspace(root: Path | None = None) -> Workspace:
     """
     found, catalog, given = _addresses(root)
     name = _name(found)
+    grants = read_grants(read_settings(found).get("roles", {}), str(found / FILE))
     database, store = _open_parts(found, catalog, given, is_new=False)
-    return Workspace(found, name, database, store)
+    return Workspace(found, name, database, store, grants)
 
 
 def open_database(root: Path | None = None) -> Database:

@@ -1,8 +1,9 @@
-"""Who has logged in: a signed cookie that outlives the server and ends with its token.
+"""Who has logged in: a signed cookie that outlives the server and ends with its session.
 
-The cookie holds the hash of the token, when it was signed, and a signature by a key in the
+The cookie holds a secret of the session, when it was signed, and a signature by a key in the
 workspace: not the token itself, since browsers send a cookie to every port of a machine. The
-catalogue is asked at each request, so that a token that is revoked ends its sessions at once.
+catalogue is asked at each request, so that a log-out, a token that is revoked and an account that
+is disabled end sessions at once.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from pathlib import Path
 
 from itsdangerous import BadSignature, TimestampSigner
 
+from corporeal.catalog.accounts import SESSION_DAYS
 from corporeal.files import publish_file
 
 FILE = ".studio-key"
-DAYS = 14
+DAYS = SESSION_DAYS
 _BYTES = 32
 
 
@@ -39,12 +41,12 @@ class SessionKey:
         """The name of the cookie of those who came by a link."""
         return f"{self.cookie}_share"
 
-    def sign(self, digest: str) -> str:
-        """What the cookie holds for a token's hash."""
-        return self._signer.sign(digest).decode()
+    def sign(self, secret: str) -> str:
+        """What the cookie holds for the secret of a session."""
+        return self._signer.sign(secret).decode()
 
     def read(self, cookie: str) -> str | None:
-        """The hash of the token in a cookie that is ours and still good."""
+        """The secret in a cookie that is ours and still good."""
         try:
             return self._signer.unsign(cookie, max_age=DAYS * 86400).decode()
         except BadSignature:

@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from corporeal.catalog.accounts import Account, accounts
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.episodes import UnknownEpisodeError, states_of
-from corporeal.catalog.permission import Actor, may, require
+from corporeal.catalog.permission import Actor, Grants, grant, may, require
 from corporeal.catalog.tables import SHARE
 from corporeal.errors import CorporealError, UnknownNameError
 
@@ -54,7 +55,7 @@ def make_share(
     by: Actor,
 ) -> tuple[str, ShareLink]:
     """A new link, inside a transaction: its secret, which is shown once, and what is stored."""
-    require(by, "export")
+    require(by, "share")
     wanted = tuple(dict.fromkeys(episodes))
     _check_episodes(connection, wanted)
     secret = secrets.token_urlsafe(32)
@@ -98,13 +99,28 @@ def revoke_share(connection: Connection, name: str, *, by: Actor) -> None:
     record(connection, [Change(by.name, "share revoked", f"share:{name}")])
 
 
-def open_shares(connection: Connection, secrets_given: Iterable[str]) -> list[ShareLink]:
-    """The links of these secrets that still show something."""
+def open_shares(
+    connection: Connection, secrets_given: Iterable[str], grants: Grants
+) -> list[ShareLink]:
+    """The links of these secrets that still show something.
+
+    A link is as good as its maker: it shows nothing while their account is disabled, or when they
+    may share no more. Links from before there were accounts have no such maker.
+    """
     digests = [_digest(each) for each in secrets_given if _SECRET.fullmatch(each)]
     if not digests:
         return []
     rows = connection.execute(select(SHARE).where(SHARE.c.hash.in_(digests)))
-    return [each for each in map(_share, rows) if each.is_open]
+    links = [link for link in map(_share, rows) if link.is_open]
+    makers = {account.name: account for account in accounts(connection)} if links else {}
+    return [link for link in links if _may_still_share(makers.get(link.created_by), grants)]
+
+
+def _may_still_share(maker: Account | None, grants: Grants) -> bool:
+    if maker is None:
+        return True
+    actor = grant(Actor(maker.name, maker.role), grants)
+    return not maker.disabled and may(actor, "share")
 
 
 def checked_address(address: str) -> str:

@@ -18,32 +18,53 @@ from corporeal.studio.live_relay import Message
 
 ROUTER = APIRouter(tags=["live"])
 _NOT_LOGGED_IN, _REFUSED, _FAILED = 4401, 4403, 4503
+Refusal = tuple[int, str]
 
 
 @ROUTER.websocket("/live")
 async def live(socket: WebSocket, studio: StudioDep) -> None:
-    """Pass on what recorders say until the browser leaves.
+    """Pass on what recorders say until the browser leaves, or may not look any more.
 
     A browser is told why it is refused by the code that closes the connection.
     """
     await socket.accept()
-    try:
-        await run_in_threadpool(_check, socket, studio)
-    except NotLoggedInError as error:
-        await socket.close(_NOT_LOGGED_IN, str(error)[:100])
-    except PermissionDeniedError as error:
-        await socket.close(_REFUSED, str(error)[:100])
-    except CorporealError as error:
-        await socket.close(_FAILED, str(error)[:100])
-    else:
-        await _pass_on(socket, studio)
+    refusal = await run_in_threadpool(_refusal, socket, studio)
+    if refusal is None:
+        refusal = await _pass_on(socket, studio)
+    if refusal is not None:
+        await socket.close(*refusal)
 
 
-async def _pass_on(socket: WebSocket, studio: Studio) -> None:
+async def _pass_on(socket: WebSocket, studio: Studio) -> Refusal | None:
+    """Until the browser leaves, or why it has to."""
+    refusal: Refusal | None = None
     async with studio.live.watch() as queue, anyio.create_task_group() as group:
+
+        async def recheck() -> None:
+            nonlocal refusal
+            while refusal is None:
+                await anyio.sleep(studio.settings.recheck_s)
+                refusal = await run_in_threadpool(_refusal, socket, studio)
+            group.cancel_scope.cancel()
+
         group.start_soon(_send_all, socket, queue)
+        group.start_soon(recheck)
         await _wait_for_end(socket)
         group.cancel_scope.cancel()
+    return refusal
+
+
+def _refusal(socket: WebSocket, studio: Studio) -> Refusal | None:
+    """The code and the words of the end; None for those who may look."""
+    try:
+        _check(socket, studio)
+    except NotLoggedInError as error:
+        return _NOT_LOGGED_IN, str(error)[:100]
+    except PermissionDeniedError as error:
+        return _REFUSED, str(error)[:100]
+    except CorporealError as error:
+        return _FAILED, str(error)[:100]
+    return None
 
 
 def _check(socket: WebSocket, studio: Studio) -> None:

@@ -8,12 +8,16 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 
 from corporeal import __version__
-from corporeal.catalog.accounts import actor_of_token, digest_of_token, has_accounts
-from corporeal.catalog.permission import PERMISSIONS, Actor, PermissionDeniedError, may
+from corporeal.catalog.accounts import (
+    actor_of_token,
+    begin_session,
+    end_session,
+    has_accounts,
+)
+from corporeal.catalog.permission import ACTIONS, Actor, PermissionDeniedError, grant, may
 from corporeal.studio.access.login_session import DAYS
-from corporeal.studio.authentication import Visitor, visitor
+from corporeal.studio.authentication import Visitor, address_of, refuse_token, visitor
 from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.errors import NotLoggedInError
 
 ROUTER = APIRouter(tags=["session"])
 
@@ -55,21 +59,28 @@ def login(given: Login, request: Request, response: Response, studio: StudioDep)
         with studio.workspace.database.read() as connection:
             actor = actor_of_token(connection, token)
     except PermissionDeniedError as error:
-        raise NotLoggedInError(str(error)) from None
+        refuse_token(request, studio, error)
+    with studio.workspace.database.write() as connection:
+        secret = begin_session(connection, token, address=address_of(request))
     response.set_cookie(
         studio.key.cookie,
-        studio.key.sign(digest_of_token(token)),
+        studio.key.sign(secret),
         max_age=DAYS * 86400,
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return _session(studio, actor, None)
+    return _session(studio, grant(actor, studio.workspace.grants), None)
 
 
 @ROUTER.post("/logout", status_code=204)
-def logout(studio: StudioDep, response: Response) -> None:
-    """Forget who looks, and the links that they followed."""
+def logout(studio: StudioDep, request: Request, response: Response) -> None:
+    """End the session, so that a copy of the cookie is worth nothing; forget followed links."""
+    cookie = request.cookies.get(studio.key.cookie)
+    secret = studio.key.read(cookie) if cookie else None
+    if secret is not None:
+        with studio.workspace.database.write() as connection:
+            end_session(connection, secret)
     for name in (studio.key.cookie, studio.key.share_cookie):
         response.delete_cookie(name, httponly=True, samesite="strict")
 
@@ -78,13 +89,13 @@ def _session(studio: Studio, actor: Actor, episodes: frozenset[str] | None) -> S
     with studio.workspace.database.read() as connection:
         accounts = has_accounts(connection)
     return Session(
-        workspace=studio.workspace.name,
+        workspace=studio.workspace.name if episodes is None else "",
         version=__version__,
         name=actor.name,
         role=actor.role,
         guest=actor.guest,
         read_only=studio.settings.read_only,
         accounts=accounts,
-        may=[action for action in PERMISSIONS if may(actor, action)],
+        may=[action for action in ACTIONS if may(actor, action)],
         episodes=None if episodes is None else sorted(episodes),
     )

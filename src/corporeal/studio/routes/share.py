@@ -18,7 +18,7 @@ from corporeal.studio.access.share_link import (
     revoke_share,
     shares,
 )
-from corporeal.studio.authentication import SHARES_KEPT, Exporter, secrets_of
+from corporeal.studio.authentication import SHARES_KEPT, Sharer, secrets_of
 from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["share"])
@@ -56,7 +56,7 @@ class MadeShare(ShareFacts):
 
 
 @ROUTER.post("/shares", status_code=201)
-def share(wish: NewShare, studio: StudioDep, actor: Exporter) -> MadeShare:
+def share(wish: NewShare, studio: StudioDep, actor: Sharer) -> MadeShare:
     """Make a link that shows these episodes, and nothing else, to whoever has it."""
     with studio.workspace.database.write() as connection:
         secret, made = make_share(
@@ -69,7 +69,7 @@ def share(wish: NewShare, studio: StudioDep, actor: Exporter) -> MadeShare:
 @ROUTER.get("/shares")
 def list_shares(
     studio: StudioDep,
-    actor: Exporter,
+    actor: Sharer,
     episode: Annotated[str | None, Query(max_length=200)] = None,
 ) -> list[ShareFacts]:
     """Links that are open: those of the visitor, or for leads everyone's."""
@@ -78,7 +78,7 @@ def list_shares(
 
 
 @ROUTER.delete("/shares/{share_id}", status_code=204)
-def end_share(share_id: str, studio: StudioDep, actor: Exporter) -> None:
+def end_share(share_id: str, studio: StudioDep, actor: Sharer) -> None:
     """End a link at once."""
     with studio.workspace.database.write() as connection:
         revoke_share(connection, share_id, by=actor)
@@ -88,11 +88,11 @@ def end_share(share_id: str, studio: StudioDep, actor: Exporter) -> None:
 def follow(secret: str, request: Request, studio: StudioDep) -> RedirectResponse:
     """Let the browser see what the link shows, and lead it there."""
     with studio.workspace.database.read() as connection:
-        found = open_shares(connection, [secret])
-    if not found:
+        links = open_shares(connection, [secret], studio.workspace.grants)
+    if not links:
         return RedirectResponse(ENDED, 303)
     kept = [secret, *(each for each in secrets_of(request, studio) if each != secret)]
-    response = RedirectResponse(found[0].address, 303)
+    response = RedirectResponse(links[0].address, 303)
     response.set_cookie(
         studio.key.share_cookie,
         ".".join(kept[:SHARES_KEPT]),

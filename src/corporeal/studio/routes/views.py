@@ -72,10 +72,10 @@ def list_views(studio: StudioDep, actor: Reader) -> list[SavedView]:
 def save_view(view: NewView, studio: StudioDep, actor: Reader) -> SavedView:
     """Save a view; a query that is wrong is refused with the place."""
     _check_change(actor)
-    if view.shared and not may(actor, "ingest"):
+    if view.shared and not (may(actor, "ingest") or may(actor, "annotate")):
         raise PermissionDeniedError(
-            f"to share a view, got {actor.name!r} with role {actor.role}; expected operator or "
-            "more. Save it for yourself."
+            f"to share a view, got {actor.name!r} with role {actor.role}; expected operator, "
+            "annotator, lead or admin. Save it for yourself."
         )
     read_query(view.query)
     read_ordering(view.look.order)
