@@ -59,7 +59,7 @@ def _from(plan: Plan) -> Path:
     return folder
 
 
-def _record(folder: Path, task: str, operator: str, **options: Any) -> None:
+def record_demonstration(folder: Path, task: str, operator: str, **options: Any) -> None:
     """Record a simulated demonstration with the recorder itself, unless it was done before."""
     text = json.dumps([task, operator, options], sort_keys=True, default=str)
     name = f"{task}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -68,15 +68,15 @@ def _record(folder: Path, task: str, operator: str, **options: Any) -> None:
     facts = {"task": task, "operator": operator, "station": "s1", "session": name,
              "software": "bench.detection"}  # fmt: skip
     driver = drivers()["sim"]
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as place:
         settings = RecorderSettings(Path(place), metadata=facts, episodes=1)
         source = RecordingSource("sim", driver, parse_options(driver, {"task": task, **options}))
         recorder = Recorder([source], settings)
-        folder.mkdir(exist_ok=True)
         recorder.run()[0].rename((folder / name).with_suffix(".h5"))
 
 
-def _walking_policy() -> Path:
+def walking_policy() -> Path:
     data = real_data()
     found = sorted(data.glob("policies/g1_walk_*/*.onnx")) if data else []
     if not found:
@@ -91,18 +91,22 @@ def simulated(plan: Plan) -> Path:
         for number in range(max(plan.seeds, COMMON) if task == "pick_place" else plan.seeds):
             style = STYLES[(number + place) % len(STYLES)]
             operator = f"op{(number + place) % 5}"
-            _record(folder, task, operator, style=style, pictures=False, seed=plan.first + number)
+            record_demonstration(
+                folder, task, operator, style=style, pictures=False, seed=plan.first + number
+            )
     return folder
 
 
 def walking(plan: Plan) -> Path:
     """Episode files of a robot that walks, where a policy for that is at hand."""
     folder = _from(plan) / "walk"
-    policy = _walking_policy()
+    policy = walking_policy()
     for task in ("walk", "walk_carry"):
         for number in range(max(1, plan.seeds // 2)):
             operator = f"op{number % 5}"
-            _record(folder, task, operator, pictures=False, policy=policy, seed=plan.first + number)
+            record_demonstration(
+                folder, task, operator, pictures=False, policy=policy, seed=plan.first + number
+            )
     return folder
 
 
@@ -111,8 +115,15 @@ def failed(plan: Plan) -> Path:
     folder = _from(plan) / "failed"
     for place, failure in enumerate(FAILURES):
         for number in range(max(1, plan.seeds // 2)):
-            _record(folder, "pick_place", f"op{number % 5}", pictures=False, fault_share=1.0,
-                    fault=failure, seed=plan.first + 40 * place + number)  # fmt: skip
+            record_demonstration(
+                folder,
+                "pick_place",
+                f"op{number % 5}",
+                pictures=False,
+                fault_share=1.0,
+                fault=failure,
+                seed=plan.first + 40 * place + number,
+            )
     return folder
 
 
@@ -122,7 +133,9 @@ def filmed(plan: Plan) -> Path:
     for place, task in enumerate(PICTURE_TASKS):
         for number in range(min(5, max(3, plan.seeds))):
             operator = f"op{(number + 3 * place) % 6}"
-            _record(folder, task, operator, height=SIZE[0], width=SIZE[1], seed=plan.first + number)
+            record_demonstration(
+                folder, task, operator, height=SIZE[0], width=SIZE[1], seed=plan.first + number
+            )
     return folder
 
 

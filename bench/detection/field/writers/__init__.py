@@ -1,0 +1,1 @@
+"""Takes as files: one module per format, each with a function that returns the paths to check."""
