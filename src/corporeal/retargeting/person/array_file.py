@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -16,6 +17,9 @@ from corporeal.retargeting.motion import MotionError
 MAX_BYTES = 1 << 30
 # Beyond the numbers themselves: the header, which numpy keeps short.
 _HEADER_BYTES = 1 << 16
+# What numpy raises for a header that is not the Python that it should be.
+_BROKEN_HEADER = (ValueError, tokenize.TokenError, SyntaxError, TypeError, RecursionError,
+                  MemoryError, OverflowError)  # fmt: skip
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -27,14 +31,25 @@ def read_npy(path: Path) -> NDArray[Any]:
 def read_npz(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
     """Those of the named arrays that an .npz file has."""
     arrays = {}
+    total = 0
     try:
         with zipfile.ZipFile(path) as archive:
             members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             for name in names:
                 if name in members:
+                    total += members[name].file_size
+                    _require_room(total, str(path))
                     with archive.open(members[name]) as member:
                         arrays[name] = _read(member, members[name].file_size, f"{path}: {name}")
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        RuntimeError,
+        ValueError,
+        NotImplementedError,
+    ) as error:
         raise MotionError(f"{path}: not a whole npz file ({error}). Copy it again.") from None
     return arrays
 
@@ -44,7 +59,7 @@ def names_in_npz(path: Path) -> tuple[str, ...]:
     try:
         with zipfile.ZipFile(path) as archive:
             return tuple(name.removesuffix(".npy") for name in archive.namelist())
-    except (zipfile.BadZipFile, OSError):
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         return ()
 
 
@@ -53,16 +68,15 @@ def npy_shape(path: Path) -> tuple[int, ...]:
     try:
         with path.open("rb") as file:
             return _header(file)[0]
-    except (ValueError, OSError):
+    except (*_BROKEN_HEADER, OSError):
         return ()
 
 
 def _read(file: IO[bytes], size: int, where: str) -> NDArray[Any]:
-    if size > MAX_BYTES:
-        raise MotionError(f"{where}: {size >> 20} MiB; expected at most {MAX_BYTES >> 20}. Cut it.")
+    _require_room(size, where)
     try:
         shape, fortran, dtype = _header(file)
-    except ValueError as error:
+    except _BROKEN_HEADER as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise MotionError(f"{where}: not a numpy array ({reason}). Save it again.") from None
     if dtype.hasobject:
@@ -81,6 +95,11 @@ def _read(file: IO[bytes], size: int, where: str) -> NDArray[Any]:
     if len(data) != wanted:
         raise MotionError(f"{where}: ends after {len(data)} of {wanted} bytes. Copy it again.")
     return np.frombuffer(data, dtype, count).reshape(shape, order="F" if fortran else "C")
+
+
+def _require_room(size: int, where: str) -> None:
+    if size > MAX_BYTES:
+        raise MotionError(f"{where}: {size >> 20} MiB; expected at most {MAX_BYTES >> 20}. Cut it.")
 
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
