@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +282,11 @@ def test_what_cannot_be_read_is_explained(tmp_path: Path, name: str, sentence: s
     with pytest.raises(DocumentError) as caught:
         read_markup(tmp_path / name)
     assert str(caught.value) == f"{tmp_path / name}: {sentence}"
+
+
+def test_a_repeated_name_among_many_is_found_in_one_pass() -> None:
+    names = [f'"n{number}": 0' for number in range(100_000)]
+    text = "{" + ", ".join([*names, names[-1]]) + "}"
+    start = time.process_time()
+    assert "'n99999' is given twice" in _complaint(text, ".json")
+    assert time.process_time() - start < 5

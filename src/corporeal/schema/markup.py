@@ -174,12 +174,12 @@ def _refuse_constant(name: str) -> None:
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"field {twice!r} is given twice")
-    return found
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in values:
+            raise ValueError(f"field {name[:100]!r} is given twice")
+        values[name] = value
+    return values
 
 
 def _check_depth(values: Any, source: str) -> None:
