@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from corporeal.capture.pre_roll import Packed
 from corporeal.capture.rig import TeamDocuments
 from corporeal.capture.trigger_group import group_paths
 from corporeal.episode import new_id
-from corporeal.episode.file import JOURNAL_SUFFIX, JournalWriter
+from corporeal.episode.file import JOURNAL_SUFFIX, JournalTakenError, JournalWriter
 from corporeal.errors import CorporealError
 from corporeal.schema import Schema
 from corporeal.units import SECOND_NS
@@ -22,6 +22,7 @@ Losses = Mapping[str, Mapping[str, int]]
 # A sample of the last moment of the post-roll may take this long, or 1.5 periods, to arrive.
 _LATEST_S = 0.15
 _LATEST_PERIOD_S = 2.0
+_PRE_ROLL_CHUNK_NS = SECOND_NS // 10
 
 
 @dataclass
@@ -43,6 +44,17 @@ class OpenEpisode:
     def add(self, packed: Packed) -> None:
         """Journal one sample."""
         self.journal.append(packed.stream, packed.source_ns, packed.arrival_ns, packed.payload)
+
+    def add_pre_roll(self, recent: Iterable[Packed]) -> None:
+        """Journal what came before, in chunks of a tenth of a second: damage costs one of them."""
+        begin_ns: int | None = None
+        for packed in sorted(recent, key=lambda one: one.arrival_ns):
+            begin_ns = packed.arrival_ns if begin_ns is None else begin_ns
+            if packed.arrival_ns - begin_ns >= _PRE_ROLL_CHUNK_NS:
+                self.journal.cut()
+                begin_ns = packed.arrival_ns
+            self.add(packed)
+        self.journal.cut()
 
     def begin(self, time_ns: int, facts: dict[str, Any], warnings: tuple[str, ...]) -> None:
         """The demonstration begins; `warnings` say what is off as it does."""
@@ -80,7 +92,7 @@ class OpenEpisode:
 
 def open_take(
     folder: Path,
-    name: str,
+    index: int,
     rig: Rig,
     *,
     metadata: Mapping[str, Any],
@@ -89,8 +101,12 @@ def open_take(
     is_open_ended: bool,
     losses: Losses,
     team: TeamDocuments,
-) -> OpenEpisode:
-    """A take with a fresh journal; `roll_s` is how much is wanted before and after."""
+) -> tuple[OpenEpisode, int]:
+    """A take with a fresh journal, and its number; `index` is the last one taken.
+
+    Another recorder may take a name between our look and our journal: then the next one is ours.
+    `roll_s` is how much is wanted before and after.
+    """
     header = {
         "id": new_id(),
         "schema": rig.schema.model_dump(mode="json"),
@@ -105,13 +121,20 @@ def open_take(
         "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
     }
     paths = [stream.path for stream in rig.schema.streams]
-    journal = JournalWriter(
-        folder / f"{name}{JOURNAL_SUFFIX}", header, paths, sync_every_s=sync_every_s
-    )
+    while True:
+        name, index = free_name(folder, rig.resolve(), metadata, index)
+        try:
+            journal = JournalWriter(
+                folder / f"{name}{JOURNAL_SUFFIX}", header, paths, sync_every_s=sync_every_s
+            )
+            break
+        except JournalTakenError:
+            continue
     slowest_s = max((1.5 / stream.rate_hz for stream in rig.schema.streams if stream.rate_hz),
                     default=0.0)  # fmt: skip
     wait_s = roll_s[1] + max(_LATEST_S, min(slowest_s, _LATEST_PERIOD_S))
-    return OpenEpisode(name, journal, round(wait_s * SECOND_NS), is_open_ended, losses)
+    take = OpenEpisode(name, journal, round(wait_s * SECOND_NS), is_open_ended, losses)
+    return take, index
 
 
 def free_name(
@@ -123,7 +146,8 @@ def free_name(
         name = Path(schema.episode_name(metadata, index)).stem
         if "{index" not in schema.file_name:
             name = f"{name}_{index:04d}"
-        used = [folder / f"{name}{suffix}" for suffix in (".h5", JOURNAL_SUFFIX)]
+        # The journal first: it is removed only after its episode has the name.
+        used = [folder / f"{name}{suffix}" for suffix in (JOURNAL_SUFFIX, ".h5")]
         if not any(path.exists() for path in used):
             return name, index
 

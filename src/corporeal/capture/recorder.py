@@ -16,7 +16,7 @@ from corporeal.capture.clock import HostClock
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import DriverError, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.health import Health, HealthMonitor
-from corporeal.capture.open_episode import OpenEpisode, free_name, make_folder, open_take
+from corporeal.capture.open_episode import OpenEpisode, make_folder, open_take
 from corporeal.capture.operator_mark import OperatorMark, segment_mark
 from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.rig import TeamDocuments, join_sources
@@ -310,11 +310,9 @@ class Recorder:
         if self.rig.problems:
             metadata["source_problems"] = list(self.rig.problems)
         warnings = self._start_watch.begin(metadata, time.monotonic() - self._began_s)
-        out, schema = self.settings.out, self._schema
-        name, self._index = free_name(out, schema, metadata, self._index)
-        take = open_take(
-            out,
-            name,
+        take, self._index = open_take(
+            self.settings.out,
+            self._index,
             self.rig,
             metadata=metadata,
             roll_s=(self.settings.pre_roll_s, self.settings.post_roll_s),
@@ -327,8 +325,7 @@ class Recorder:
         take.begin(item.arrival_ns, facts, warnings)
         self._monitor.warn(tuple(f"at the start of {take.name}: {each}" for each in warnings))
         with self._lock:
-            for packed in self._recent.since(item.arrival_ns):
-                take.add(packed)
+            take.add_pre_roll(self._recent.since(item.arrival_ns))
             self._takes.append(take)
         self._started += 1
 
