@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from corporeal.episode import Episode
-from corporeal.episode.file import Packer, find_leftovers, recover, recovery
+from corporeal.episode.file import Packer, assembly, find_leftovers, recover, recovery
 from corporeal.episode.file.journal import JournalWriter
 from corporeal.episode.file.journal_index import open_journal
 from corporeal.episode.overview import verify
@@ -152,7 +152,7 @@ def test_the_journal_stays_when_the_episode_is_not_what_was_written(
 ) -> None:
     path = tmp_path / "a.journal"
     _write(path)
-    assemble = recovery.assemble
+    assemble = assembly.assemble
 
     def spoil(journal: Any, header: Any, target: Path, **more: Any) -> None:
         assemble(journal, header, target, **more)
