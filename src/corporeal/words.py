@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -69,3 +70,15 @@ def money(value: float, currency: str) -> str:
 def day(number: int) -> str:
     """A day counted from 1970, as ISO 8601."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=number)).date().isoformat()
+
+
+# Control characters but for the end of a line and the tabulator, marks that turn the direction of
+# writing, and halves of characters, which no terminal can be sent.
+UNSHOWN = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
+
+
+def show_plainly(text: str) -> str:
+    """The text without what would move a cursor, clear a terminal or change its title."""
+    return UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,16 +20,31 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from corporeal.cli.command import option
 from corporeal.errors import CorporealError
+from corporeal.words import UNSHOWN, show_plainly
 
 AsJson = Annotated[bool, option("Print JSON to standard output, alone.", "--json")]
 PICTURES = (".png", ".pdf", ".svg")
 COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
            "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip
+
+
+class _PlainConsole(Console):
+    """A console for text from anywhere: no markup, and no escape sequence but its own styles."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or not UNSHOWN.search(segment.text):
+                yield segment
+            else:
+                yield Segment(show_plainly(segment.text), segment.style)
 
 
 def console() -> Console:
@@ -38,12 +53,12 @@ def console() -> Console:
     What it prints is text, never markup: a name such as corporeal[track] would be eaten.
     """
     width = None if sys.stdout.isatty() else 160
-    return Console(width=width, highlight=False, markup=False, emoji=False)
+    return _PlainConsole(width=width, highlight=False, markup=False, emoji=False)
 
 
 def stderr() -> Console:
     """For progress and messages."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+    return _PlainConsole(stderr=True, highlight=False, markup=False, emoji=False)
 
 
 def emphasise(first: object, rest: str = "", *, style: str = "bold") -> Text:
@@ -54,7 +69,8 @@ def emphasise(first: object, rest: str = "", *, style: str = "bold") -> Text:
 def print_json(values: Any) -> None:
     """The result as JSON, alone on standard output."""
     text = json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False, default=_plain)
-    sys.stdout.write(f"{text}\n")
+    shown = UNSHOWN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    sys.stdout.write(f"{shown}\n")
 
 
 def _plain(value: Any) -> Any:

@@ -11,6 +11,7 @@ import typer
 from corporeal import __version__
 from corporeal.cli.command import LazyGroup, option
 from corporeal.errors import CorporealError
+from corporeal.words import show_plainly
 
 MISUSE = 2
 INTERRUPTED = 130
@@ -51,7 +52,7 @@ def main() -> None:
     try:
         program()()
     except CorporealError as error:
-        sys.stderr.write(f"corporeal: {error}\n")
+        sys.stderr.write(f"corporeal: {show_plainly(str(error))}\n")
         sys.exit(MISUSE)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
