@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ from corporeal.errors import EpisodeError
 _AT_ONCE = 16
 # What the specification of Git LFS says of its pointers.
 _MAX_POINTER, _POINTER = 1024, b"version https://git-lfs.github.com/spec/"
+_SPECIAL = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
+            stat.S_IFBLK: "a device"}  # fmt: skip
 # What file systems answer that cannot sync a folder; they do not lose names either.
 _NO_FOLDER_SYNC = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
@@ -90,15 +93,20 @@ def publish_file(draft: Path, path: Path) -> None:
 
 
 def refuse_pointer(path: Path) -> None:
-    """Raise EpisodeError for a file whose content Git LFS has not fetched; others are let through.
+    """Raise EpisodeError for what has no content of its own; others are let through.
 
-    Every reader of files from outside asks first: a pointer is three lines of text.
+    Every reader of files from outside asks first: a pointer of Git LFS is three lines of text,
+    a FIFO is waited for without end, and a device such as /dev/zero never ends.
     """
     try:
-        if not path.is_file() or path.stat().st_size > _MAX_POINTER:
+        status = path.stat()
+        kind = _SPECIAL.get(stat.S_IFMT(status.st_mode))
+        if kind is not None:
+            raise EpisodeError(f"{path}: is {kind}; expected a file. Copy its content to one.")
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_POINTER:
             return
         text = path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):
         return
     if text.startswith(_POINTER):
         size = re.search(rb"^size (\d{1,18})$", text, re.MULTILINE)

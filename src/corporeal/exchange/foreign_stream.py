@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import are_joints, match_joints, matched_share
@@ -29,6 +30,7 @@ from corporeal.episode.recording import (
     VideoFile,
     left_out,
 )
+from corporeal.errors import EpisodeError
 from corporeal.exchange.description import NAME, DatasetDescription, EpisodeDescription
 from corporeal.schema import Stream, roles
 from corporeal.schema.stream import Group
@@ -317,15 +319,19 @@ def array_stream(
         unit = imu_units(measured, values)
     if name == roles.BASE_POSE and components != roles.POSE:
         name = "base_pose_given"
-    return Stream(
-        name=name,
-        group="actions" if is_action else "observations",
-        dtype=values.dtype.name,
-        shape=values.shape[1:],
-        rate_hz=rate_hz,
-        unit=unit,
-        components=components,
-    )
+    try:
+        return Stream(
+            name=name,
+            group="actions" if is_action else "observations",
+            dtype=values.dtype.name,
+            shape=values.shape[1:],
+            rate_hz=rate_hz,
+            unit=unit,
+            components=components,
+        )
+    except ValidationError as error:
+        reason = str(error.errors()[0]["msg"]).splitlines()[0].removeprefix("Value error, ")
+        raise EpisodeError(f"{label[:100]}: cannot be a stream: {reason}.") from None
 
 
 def picture_stream(

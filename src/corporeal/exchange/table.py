@@ -32,6 +32,8 @@ Times = NDArray[np.int64]
 
 # A picture is kept in step with the rows until it is this many periods from its row's time.
 _LOYAL = 0.75
+# Rows that are always few enough, and how many there may be for each sample beyond.
+_FREE_ROWS, _MOST_TIMES = 1 << 20, 4
 
 
 def _grid(recording: Recording, layout: TableLayout, signals: Mapping[str, Signal]) -> Times:
@@ -74,6 +76,11 @@ def _whole_grid(recording: Recording, layout: TableLayout, signals: Mapping[str,
     period_ns = SECOND_NS / rate_hz
     begin += _phase(leading, begin, period_ns)
     count = max(1, int((end - begin) / period_ns + 1e-6) + 1)
+    if count > max(_FREE_ROWS, _MOST_TIMES * max(map(len, leading))):
+        raise EpisodeError(
+            f"{recording.source}: episode {recording.index} at {rate_hz:g} Hz would have {count} "
+            "rows, far more than it has samples. Look at its clock with corporeal check."
+        )
     grid: Times = begin + np.rint(np.arange(count) * period_ns).astype(np.int64)
     return grid
 

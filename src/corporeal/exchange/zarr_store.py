@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import lzma
 import math
 import re
 import zipfile
@@ -163,7 +164,15 @@ class ZipStore:
                 data = file.read(limit + 1)
         except KeyError:
             return None
-        except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError) as error:
+        except (
+            zipfile.BadZipFile,
+            EOFError,
+            OSError,
+            RuntimeError,
+            ValueError,
+            zlib.error,
+            lzma.LZMAError,
+        ) as error:
             raise EpisodeError(f"{self.path}: {name} cannot be read ({error}).") from None
         return _bounded(data, limit, f"{self.path}: {name}")
 

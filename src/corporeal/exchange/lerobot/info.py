@@ -26,6 +26,8 @@ from corporeal.units import KNOWN
 
 VERSIONS = ("v2.0", "v2.1", "v3.0")
 MAX_FEATURES = 4096
+MAX_FPS = 1000
+_LONGEST_PATH = 1024
 _FIELDS = {"episode_chunk", "episode_index", "chunk_index", "file_index", "video_key"}
 _FIELD = re.compile(r"\{(\w+)(?::0?(\d{1,2})d)?\}")
 DATA_PATH = {
@@ -155,8 +157,9 @@ def read_info(root: Path) -> Info:
         raise EpisodeError(f"{path}: got {type(raw).__name__}; expected a JSON object.")
     version = _version(path, raw)
     fps = raw.get("fps")
-    if not isinstance(fps, int | float) or not 0 < fps <= 1e6:
-        raise EpisodeError(f"{path}: fps, got {fps!r}; expected frames per second.")
+    if not isinstance(fps, int | float) or not 0 < fps <= MAX_FPS:
+        raise EpisodeError(f"{path}: fps, got {fps!r}; expected frames per second, "
+                           f"at most {MAX_FPS}.")  # fmt: skip
     robot_type = raw.get("robot_type")
     major = int(version[1])
     return Info(
@@ -194,6 +197,8 @@ def _template(path: Path, what: str, template: Any) -> str:
 
 def _stays_below(path: Path, what: str, name: str) -> None:
     parts = PurePosixPath(name.replace("\\", "/"))
+    if len(name) > _LONGEST_PATH or any(len(part) > 255 for part in parts.parts):
+        raise EpisodeError(f"{path}: {what}, got a name of {len(name)} letters; expected a path.")
     if parts.is_absolute() or ".." in parts.parts or "\0" in name or ":" in _FIELD.sub("", name):
         raise EpisodeError(f"{path}: {what}, got {name!r}; expected a path inside the dataset.")
 
