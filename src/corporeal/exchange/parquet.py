@@ -201,8 +201,8 @@ def read_pages(file: IO[bytes], column: Any) -> Iterator[Page]:
         unpacked, packed = fields.get(_UNPACKED, -1), fields.get(_PACKED, -1)
         if not (isinstance(unpacked, int) and isinstance(packed, int)) or min(unpacked, packed) < 0:
             raise ValueError(f"the page at byte {start} states no size")
-        bodies = (fields[number] for number in _BODIES if isinstance(fields.get(number), dict))
-        count = next(bodies, {}).get(_COUNT, 0)
+        bodies = [fields[number] for number in _BODIES if isinstance(fields.get(number), dict)]
+        count = bodies[0].get(_COUNT, 0) if bodies else 0
         if not isinstance(count, int) or count < 0:
             raise ValueError(f"the page at byte {start} states no number of values")
         yield Page(fields.get(_KIND, 0), unpacked, count)
