@@ -178,6 +178,8 @@ def read_header(path: Path) -> Header:
     try:
         with av.open(str(path)) as container:
             stream = container.streams.video[0]
+            if stream.codec_context is None:
+                raise ValueError("no decoder for its pictures is known")
             rate = stream.average_rate or stream.guessed_rate
             return Header(
                 frames=_pictures(container, stream, path.stat().st_size),
