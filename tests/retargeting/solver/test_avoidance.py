@@ -19,7 +19,7 @@ def added(chain: Chain, avoidance: Avoidance, state: MotionState) -> tuple[Array
     """Matrix, slope and cost of a state."""
     matrix = np.zeros((len(state), chain.size, chain.size))
     slope = np.zeros((len(state), chain.size))
-    cost = avoidance.add(chain, state, chain.posed(state), matrix, slope)
+    cost = avoidance.add(chain, chain.posed(state), matrix, slope)
     return matrix, slope, cost
 
 

@@ -159,7 +159,10 @@ class CollisionModel:
     def near(self, q: ArrayLike, reach_m: float) -> Nearby:
         """All pairs of shapes nearer than `reach_m` in joints (T, J), and where they are."""
         poses = self.kinematics.transforms(self.kinematics.checked(q))
-        located = self._shapes.located(poses)
+        return self.near_at(poses, self._shapes.located(poses), reach_m)
+
+    def near_at(self, poses: Array, located: Array, reach_m: float) -> Nearby:
+        """The same of poses of links (L, 3, 4, T) and shapes `located` there, in their axes."""
         near = near_pairs(self._shapes, self._tested.shapes, located, reach_m)
         pairs = self._tested.shapes[near.pair]
         ends = [located[side, :, :, near.frame].T for side in pairs.T]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment.collision import CollisionModel, Shapes, shapes_of
 from corporeal.geometry import Array
-from corporeal.retargeting.solver.chain import Chain, ChainPose, MotionState
+from corporeal.retargeting.solver.chain import Chain, ChainPose
 
 Numbers = NDArray[np.int64]
 
@@ -23,15 +23,11 @@ class Avoidance:
     weight: float
     margin_m: float
 
-    def add(
-        self, chain: Chain, state: MotionState, posed: ChainPose, matrix: Array, slope: Array
-    ) -> float:
-        """Add the rows of a state to matrix (T, n, n) and slope (T, n); the cost of them.
-
-        `posed` is the state with all its links.
-        """
-        frames, rows, rest = self._apart(chain, state, posed)
-        low, raising, depth = self._lifted(chain, posed)
+    def add(self, chain: Chain, posed: ChainPose, matrix: Array, slope: Array) -> float:
+        """Add the rows of a state, as posed, to matrix (T, n, n) and slope (T, n); their cost."""
+        located = self._shapes.located(posed.links)
+        frames, rows, rest = self._apart(chain, posed, located)
+        low, raising, depth = self._lifted(chain, posed, located)
         frames = np.concatenate([frames, low])
         rows = np.concatenate([rows, raising]) * self.weight
         rest = np.concatenate([rest, depth]) * self.weight
@@ -46,42 +42,33 @@ class Avoidance:
         return float(np.vdot(rest, rest))
 
     def _apart(
-        self, chain: Chain, state: MotionState, posed: ChainPose
+        self, chain: Chain, posed: ChainPose, located: Array
     ) -> tuple[Numbers, Array, Array]:
         """Frames (n,), derivatives (n, size) and residuals (n,) of links that are too near."""
-        near = self.model.near(state.q, self.margin_m)
-        rotation = posed.rotation(chain.kinematics.names.index(chain.robot.robot.base))[near.frame]
-        origin = state.base[near.frame, :3]
-        normal = np.einsum("tij,tj->ti", rotation, near.normal)
+        near = self.model.near_at(posed.links, located, self.margin_m)
         rows = np.zeros((len(near.frame), chain.size))
         for side, sign in ((0, 1.0), (1, -1.0)):
-            at = np.einsum("tij,tj->ti", rotation, near.points[:, side]) + origin
-            rows += sign * _along(chain, posed, near.links[:, side], near.frame, at, normal)
+            at = near.points[:, side]
+            rows += sign * _along(chain, posed, near.links[:, side], near.frame, at, near.normal)
         return near.frame, rows, near.distance - self.margin_m
 
-    def _lifted(self, chain: Chain, posed: ChainPose) -> tuple[Numbers, Array, Array]:
+    def _lifted(
+        self, chain: Chain, posed: ChainPose, located: Array
+    ) -> tuple[Numbers, Array, Array]:
         """The same of the ends of shapes, other than the soles', that are below the ground."""
         shapes = self._shapes
-        frames, links, places = list[Numbers](), list[Numbers](), list[Array]()
-        depths = list[Array]()
-        located = shapes.located(posed.links)
-        for number, link in enumerate(shapes.link):
-            if link in chain.robot.soles.link:
-                continue
-            for end in (-1.0, 1.0):
-                at = located[number, :, 0] + end * located[number, :, 1]
-                height = at[2] - shapes.radii[number]
-                low = np.flatnonzero(height < 0)
-                if len(low):
-                    frames.append(low)
-                    links.append(np.full(len(low), link))
-                    places.append(at[:, low].T)
-                    depths.append(height[low])
-        if not frames:
+        above = np.flatnonzero(~np.isin(shapes.link, chain.robot.soles.link))
+        centre, spine = located[above, 2, 0], located[above, 2, 1]
+        heights = np.stack([centre - spine, centre + spine]) - shapes.radii[above][:, None]
+        end, number, frame = np.nonzero(heights < 0)
+        if not len(frame):
             return np.zeros(0, np.int64), np.zeros((0, chain.size)), np.zeros(0)
-        frame, link, place = np.concatenate(frames), np.concatenate(links), np.concatenate(places)
+        shape = above[number]
+        middle, half = located[shape, :, 0, frame], located[shape, :, 1, frame]
+        place = middle + (2.0 * end - 1.0)[:, None] * half
         up = np.broadcast_to([0.0, 0.0, 1.0], place.shape)
-        return frame, _along(chain, posed, link, frame, place, up), np.concatenate(depths)
+        rows = _along(chain, posed, shapes.link[shape], frame, place, up)
+        return frame, rows, heights[end, number, frame]
 
     @cached_property
     def _shapes(self) -> Shapes:

@@ -163,7 +163,7 @@ def normal_equations(
     matrix[:, places, places] += problem.rest_weight**2
     cost += float(np.vdot(apart, apart))
     if problem.avoidance is not None:
-        cost += problem.avoidance.add(chain, state, whole, matrix, slope)
+        cost += problem.avoidance.add(chain, whole, matrix, slope)
     pace, bend = _bends(problem, state)
     cost += float(np.vdot(bend, bend))
     # Without this a step that slows a joint down would look like a loss, and not be made.
