@@ -59,7 +59,7 @@ def equations(
     problem: ClipProblem, motors: Motors, state: MotionState
 ) -> tuple[Array, Array, Shares]:
     """Band and slope of a step, and the shares that may be too great."""
-    room = SolverRoom.of(len(state), problem.chain.size)
+    room = SolverRoom.of_motors(len(state), problem.chain.size)
     matrix, slope, _ = normal_equations(problem, state, room)
     band, pull = build_band(problem, state, matrix, slope, DAMPING, room.bands[0])
     return band, pull, motors.shares(state, motors.load(state), QUICK.watched)

@@ -64,18 +64,27 @@ class SolveProgress:
 class SolverRoom:
     """Memory of a solve, asked for once: a system that gives new pages is slower than the sums.
 
-    `matrices` are two of (T, n, n), the first of which is free; `bands` some of (T, n, 3 n).
+    `matrices` are two of (T, n, n), the first of which is free; `bands` some of (T, n, w).
     """
 
     matrices: tuple[Array, Array]
     bands: tuple[Array, ...]
 
     @classmethod
-    def of(cls, frames: int, size: int, bands: int = 1) -> SolverRoom:
-        """Room for so many frames and unknowns."""
+    def of(cls, frames: int, size: int) -> SolverRoom:
+        """Room for so many frames and unknowns, each of which is tied to itself two frames on."""
+        return cls._with_bands(frames, size, 1, 2 * size + 1)
+
+    @classmethod
+    def of_motors(cls, frames: int, size: int) -> SolverRoom:
+        """Room with three bands in which all unknowns of three frames may be tied together."""
+        return cls._with_bands(frames, size, 3, 3 * size)
+
+    @classmethod
+    def _with_bands(cls, frames: int, size: int, bands: int, width: int) -> SolverRoom:
         return cls(
             (np.empty((frames, size, size)), np.empty((frames, size, size))),
-            tuple(np.empty((frames, size, 3 * size)) for _ in range(bands)),
+            tuple(np.empty((frames, size, width)) for _ in range(bands)),
         )
 
     def turned(self) -> SolverRoom:
@@ -198,9 +207,9 @@ def build_band(
     damping: float,
     band: Array,
 ) -> tuple[Array, Array]:
-    """The equations of a step: the lower band (T, n, 3 n) of their matrix, and the slope (T, n).
+    """The equations of a step: the lower band (T, n, w) of their matrix, and the slope (T, n).
 
-    The band is written into the one that is given.
+    The band is written into the one that is given, which is as wide as others will need it.
     """
     frames, size = slope.shape
     band[:] = 0.0
@@ -231,7 +240,7 @@ def build_band(
 
 
 def solve_step(problem: ClipProblem, state: MotionState, band: Array, pull: Array) -> Array:
-    """The Gauss-Newton step (T, n): factors of a band three frames wide, which is overwritten."""
+    """The Gauss-Newton step (T, n): factors of a band (T, n, w), which is overwritten."""
     frames, size, width = band.shape
     _freeze(problem, state, band, pull)
     packed = band.reshape(frames * size, width).T

@@ -66,7 +66,7 @@ def solve_bounded(
     problem: ClipProblem, motors: Motors, state: MotionState, care: Care = QUICK
 ) -> MotionState:
     """The state with its motors eased: until no effort is too great, or a step gains little."""
-    room = SolverRoom.of(len(state), problem.chain.size, bands=3)
+    room = SolverRoom.of_motors(len(state), problem.chain.size)
     matrix, slope, cost = normal_equations(problem, state, room)
     room = room.turned()
     load = motors.load(state)
