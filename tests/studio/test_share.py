@@ -12,9 +12,10 @@ from tests.studio.conftest import SmallWorkspace
 from tests.studio.people import ADMIN, open_client, token_of
 
 from corporeal.catalog.accounts import change_role, set_disabled
-from corporeal.catalog.audit import events_of, verify
-from corporeal.catalog.tables import SHARE
+from corporeal.catalog.audit import Change, events_of, record, verify
+from corporeal.catalog.tables import EPISODE, SHARE
 from corporeal.catalog.workspace import Workspace
+from corporeal.studio.access.guest_view import SHOWN_METADATA
 
 # Who one is, and what a check is: nothing of these is about any episode.
 PUBLIC = ("/api/session", "/api/login", "/api/logout", "/api/checks/{name}")
@@ -209,3 +210,36 @@ def test_a_link_shows_nothing_while_its_maker_is_disabled_or_may_not_share(
         with workspace.database.write() as connection:
             change_role(connection, "bob", "lead", by=ADMIN)
         assert client.get(asked).status_code == 200
+
+
+def test_a_link_tells_nothing_of_the_people_places_and_devices(
+    workspace: Workspace, small_workspace: SmallWorkspace
+) -> None:
+    mine = small_workspace.episodes[0]
+    told = [Change("eve-of-staff", "state", f"episode:{mine}", "her own reason")]
+    with workspace.database.write() as connection:
+        record(connection, told)
+        named = {"operator": "olga-of-staff", "station": "bench-of-staff", "session": "s-of-staff"}
+        connection.execute(update(EPISODE).where(EPISODE.c.id == mine).values(named))
+    bearer = {"Authorization": f"Bearer {token_of(workspace, 'ada', 'admin')}"}
+    below = ("", "/history", "/lineage", "/reviews", "/score")
+    with open_client(workspace) as client:
+        wish = {"episodes": [mine], "address": "/"}
+        seen = "".join(
+            client.get(f"/api/episodes/{mine}{path}", headers=bearer).text for path in below
+        )
+        assert seen.count("-of-staff") >= 4
+        assert "her own reason" in seen
+        path = client.post("/api/shares", json=wish, headers=bearer).json()["path"]
+        client.get(path, follow_redirects=False)
+        answers = [client.get(f"/api/episodes/{mine}{path}") for path in below]
+        assert [answer.status_code for answer in answers] == [200] * len(below)
+        shown = "".join(answer.text for answer in answers)
+        assert "-of-staff" not in shown
+        assert "her own reason" not in shown
+        facts = answers[0].json()
+        assert set(facts["metadata"]) <= set(SHOWN_METADATA)
+        assert facts["row"]["file"] == mine
+        assert facts["streams"]
+        assert all(stream["description"] is None for stream in facts["streams"])
+        assert client.get("/api/session").json()["workspace"] == ""

@@ -30,6 +30,7 @@ from corporeal.quality.assessment import Assessment, adherence
 from corporeal.quality.check import Finding, checks
 from corporeal.release.reading import releases_of
 from corporeal.schema.stream import Group, Kind
+from corporeal.studio.access.guest_view import shown_columns, shown_metadata
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
 from corporeal.studio.episode_row import EpisodeRowFacts
@@ -166,7 +167,7 @@ class EpisodeHistory(BaseModel):
 
 @ROUTER.get("/episodes/{episode_id}")
 def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeDetail:
-    """Everything about one episode but its samples."""
+    """Everything about one episode but its samples; guests are shown nothing of the staff."""
     row = studio.shelf.row(episode_id)
     with studio.workspace.database.read() as connection:
         findings = findings_of(connection, episode_id)
@@ -180,7 +181,7 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
     with studio.shelf.episode(episode_id) as episode:
         start_ns, end_ns = episode.span_ns
         protocol = _protocol(episode) if assessments else None
-        return EpisodeDetail(
+        detail = EpisodeDetail(
             id=episode_id,
             epoch_ns=str(episode.epoch_ns),
             start_ns=start_ns,
@@ -200,12 +201,35 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
             lanes=[*label_lanes(annotation, taxonomy), *lanes_of(episode)],
             releases=releases,
         )
+    return _without_staff(detail) if actor.guest else detail
+
+
+def _without_staff(detail: EpisodeDetail) -> EpisodeDetail:
+    """The same for those who came by a link."""
+    return detail.model_copy(
+        update={
+            "row": EpisodeRowFacts.model_validate(shown_columns(detail.row.model_dump())),
+            "metadata": shown_metadata(detail.metadata),
+            "streams": [
+                stream.model_copy(update={"description": None}) for stream in detail.streams
+            ],
+            "assessments": [
+                judged.model_copy(update={"who": "", "policy": "", "reason": None})
+                for judged in detail.assessments
+            ],
+            "protocol": None,
+            "adherence": [],
+            "releases": [],
+        }
+    )
 
 
 @ROUTER.get("/episodes/{episode_id}/history")
-def history(episode_id: str, studio: StudioDep, _: Reader) -> EpisodeHistory:
-    """The documents of an episode and its way from state to state."""
+def history(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeHistory:
+    """The documents of an episode and its way from state to state; for guests nothing of it."""
     studio.shelf.row(episode_id)
+    if actor.guest:
+        return EpisodeHistory(documents=[], changes=[])
     with studio.workspace.database.read() as connection:
         documents = documents_of(connection, episode_id)
         events = list(events_of(connection, f"episode:{episode_id}"))[-_MOST_EVENTS:]

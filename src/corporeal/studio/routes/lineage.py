@@ -42,9 +42,16 @@ class Lineage(BaseModel):
 
 
 @ROUTER.get("/episodes/{episode_id}/lineage")
-def lineage(episode_id: str, studio: StudioDep, _: Reader) -> Lineage:
-    """What the episode came from and what became of it; many of one kind are counted."""
+def lineage(episode_id: str, studio: StudioDep, actor: Reader) -> Lineage:
+    """What the episode came from and what became of it; many of one kind are counted.
+
+    Guests see the episode alone: all else tells of people, devices and other recordings.
+    """
     studio.shelf.row(episode_id)
+    if actor.guest:
+        subject = f"episode:{episode_id}"
+        node = LineageNode(id=subject, kind="episode", label=episode_id, facts={})
+        return Lineage(subject=subject, nodes=[node], edges=[])
     with studio.workspace.database.read() as connection:
         graph = lineage_of(connection, f"episode:{episode_id}", depth=_DEPTH, most=_MOST)
     return Lineage.model_validate(graph.to_json())

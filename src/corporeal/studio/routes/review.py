@@ -258,7 +258,9 @@ def close(name: str, studio: StudioDep, actor: Judge) -> ReviewFacts:
 
 
 @ROUTER.get("/episodes/{episode_id}/reviews")
-def reviews_of_episode(episode_id: str, studio: StudioDep, _: Reader) -> list[ReviewItem]:
-    """Whether an episode was reviewed, by whom, and why it was rejected."""
+def reviews_of_episode(episode_id: str, studio: StudioDep, actor: Reader) -> list[ReviewItem]:
+    """Whether an episode was reviewed, by whom, and why it was rejected; guests are not told."""
+    if actor.guest:
+        return []
     with studio.workspace.database.read() as connection:
         return list(items_about(connection, episode_id))
