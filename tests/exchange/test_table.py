@@ -221,3 +221,16 @@ def test_real_sets_become_tables(shared_data: Path) -> None:
     assert label is not None
     np.testing.assert_array_equal(table.whole()[STATE], recording.signals[label][:])
     assert len(table) == 416
+
+
+@pytest.mark.parametrize("years", [-56.9, 73.1])
+def test_a_clock_that_jumps_over_decades_is_refused_in_one_sentence(years: float) -> None:
+    state = _signal("state", "observations", 50, 100)
+    action = _signal("action", "actions", 50, 100)
+    for _, stamps, _ in (state, action):
+        stamps[0 if years < 0 else -1] += years * 365.25 * 86400 * SECOND
+    action[1][50] += 5
+    recording = _recording(**{"observations/state": state, "actions/action": action})
+    layout = layout_of(recording, ExportOptions(rate_hz=50))
+    with pytest.raises(EpisodeError, match="the clock of episode 0 jumps: 100 samples"):
+        table_of(recording, layout, number=0)

@@ -34,6 +34,7 @@ Times = NDArray[np.int64]
 _LOYAL = 0.75
 # Rows that are always few enough, and how many there may be for each sample beyond.
 _FREE_ROWS, _MOST_TIMES = 1 << 20, 4
+_MOST_ROWS_PER_SAMPLE = 1000
 
 
 def _grid(recording: Recording, layout: TableLayout, signals: Mapping[str, Signal]) -> Times:
@@ -76,10 +77,13 @@ def _whole_grid(recording: Recording, layout: TableLayout, signals: Mapping[str,
     period_ns = SECOND_NS / rate_hz
     begin += _phase(leading, begin, period_ns)
     count = max(1, int((end - begin) / period_ns + 1e-6) + 1)
-    if count > max(_FREE_ROWS, _MOST_TIMES * max(map(len, leading))):
+    samples = max(map(len, leading))
+    if count > min(max(_FREE_ROWS, _MOST_TIMES * samples), _MOST_ROWS_PER_SAMPLE * samples):
         raise EpisodeError(
-            f"{recording.source}: episode {recording.index} at {rate_hz:g} Hz would have {count} "
-            "rows, far more than it has samples. Look at its clock with corporeal check."
+            f"{recording.source}: the clock of episode {recording.index} jumps: {samples} samples "
+            f"lie over {(end - begin) / SECOND_NS / 3600:.0f} h; at {rate_hz:g} Hz it would have "
+            f"{count} rows, far more than it has samples. "
+            "Run corporeal check on it, and leave the episode out."
         )
     grid: Times = begin + np.rint(np.arange(count) * period_ns).astype(np.int64)
     return grid

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal.catalog.store import Store, open_remote
 from corporeal.episode.recording import Recording, recording_of
+from corporeal.signal.grid import MOST_STEPS
 
 _NO_CAMERA_HZ, _ASSUMED_HZ = 60.0, 30.0
 
@@ -84,7 +85,7 @@ def read_frames(store: Store, digest: str) -> Frames | None:
 
 def assumed_stamps(duration_s: float | None) -> NDArray[np.int64]:
     """Thirty frames a second, to compare by where nobody noted the real ones."""
-    count = max(2, round((duration_s or 1.0) * _ASSUMED_HZ) + 1)
+    count = min(max(2, round((duration_s or 1.0) * _ASSUMED_HZ) + 1), MOST_STEPS)
     return np.round(np.arange(count) * (1e9 / _ASSUMED_HZ)).astype(np.int64)
 
 

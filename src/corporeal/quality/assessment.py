@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from corporeal.episode.recording import ImageSequence, Recording, Signal, VideoFile
+from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Protocol
 from corporeal.quality.check import Check, Finding, Verdict, checks, verdict
+from corporeal.quality.evidence.stray_stamps import cut_signal
 from corporeal.quality.policy import CheckRule, Policy
 from corporeal.quality.subject import Judgement, Subject
-from corporeal.signal import SignalPart
 from corporeal.units import SECOND_NS
 from corporeal.words import listed
 
@@ -223,7 +223,7 @@ def span_s(recording: Recording) -> float:
 
 
 def excerpts(recording: Recording, *, piece_s: float = PIECE_S) -> Iterator[Excerpt]:
-    """The recording in pieces of equal time, one after the other."""
+    """The recording in pieces of equal time, one after the other, where there are samples."""
     signals = {label: signal for label, signal in recording.signals.items() if len(signal)}
     begin = min(int(signal.time_ns.min()) for signal in signals.values())
     count = max(1, round(span_s(recording) / piece_s))
@@ -233,28 +233,14 @@ def excerpts(recording: Recording, *, piece_s: float = PIECE_S) -> Iterator[Exce
         # A clock that steps back must not make a cut step back.
         within = np.searchsorted(np.maximum.accumulate(signal.time_ns), edges)
         cuts[label] = [0, *within.tolist(), len(signal)]
-    for number in range(count):
+    filled = np.any([np.diff(places) > 0 for places in cuts.values()], axis=0)
+    for number in np.flatnonzero(filled).tolist():
         parts = {
-            label: _part(signal, cuts[label][number], cuts[label][number + 1])
+            label: cut_signal(signal, cuts[label][number], cuts[label][number + 1])
             for label, signal in signals.items()
         }
         first = {label: cuts[label][number] for label in signals}
         yield Excerpt(replace(recording, signals=parts), first)
-
-
-def _part(signal: Signal, first: int, stop: int) -> Signal:
-    if isinstance(signal, VideoFile):
-        return replace(
-            signal,
-            time_ns=signal.time_ns[first:stop],
-            first=signal.first + first,
-            count=stop - first,
-        )
-    if isinstance(signal, ImageSequence):
-        return replace(
-            signal, time_ns=signal.time_ns[first:stop], pictures=signal.pictures[first:stop]
-        )
-    return SignalPart(signal, first, stop)
 
 
 def combined(pieces: Iterable[tuple[Excerpt, Assessment]]) -> Assessment:

@@ -31,6 +31,7 @@ from corporeal.quality.assessment import (
 )
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding, Verdict, checks, findings_html, verdict
+from corporeal.quality.evidence.stray_stamps import SettledRecording, settle_clocks
 from corporeal.quality.policy import Policy
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
@@ -335,21 +336,51 @@ def inspect_recording(recording: Recording, request: InspectionOptions) -> Episo
         Assessment((), {}),
         ledger=recording.ledger,
     )
-    if span_s(recording) > LONGEST_S:
+    settled = settle_clocks(recording)
+    subject = Subject(settled.recording, request.protocol, request.detector)
+    if span_s(settled.recording) > LONGEST_S:
         pieces = (
             (piece, _assess(Subject(piece.recording, request.protocol, request.detector), request))
-            for piece in excerpts(recording)
+            for piece in excerpts(settled.recording)
         )
-        subject = Subject(recording, request.protocol, request.detector)
-        return replace(report, assessment=_weigh(combined(pieces), subject, request))
-    subject = Subject(recording, request.protocol, request.detector)
+        assessment = _weigh(combined(pieces), subject, request)
+        return replace(report, assessment=_with_jumps(assessment, recording, settled, request))
     assessment = _weigh(_assess(subject, request), subject, request)
+    exhibits = exhibits_of(subject, assessment.findings) if request.exhibits else ()
     return replace(
         report,
-        assessment=assessment,
+        assessment=_with_jumps(assessment, recording, settled, request),
         synopsis=synopsis(subject, pictures=request.pictures),
-        exhibits=exhibits_of(subject, assessment.findings) if request.exhibits else (),
+        exhibits=exhibits,
     )
+
+
+def _with_jumps(
+    assessment: Assessment,
+    recording: Recording,
+    settled: SettledRecording,
+    request: InspectionOptions,
+) -> Assessment:
+    """What is said of the recording without its stray stamps, and of them.
+
+    Frames are counted from the recording's own beginning. What else is wrong with the time of a
+    stream whose clock jumps has that one cause.
+    """
+    if not settled.strays:
+        return assessment
+    jumps = _assess(Subject(recording), replace(request, only=("clock_jumps",))).findings
+    if request.only is not None and "clock_jumps" not in request.only:
+        jumps = ()
+    labels = {each.label for each in settled.strays}
+    findings = []
+    for finding in assessment.findings:
+        known = checks().get(finding.check)
+        if finding.stream in labels and known is not None and known.topic in ("time", "lag"):
+            continue
+        shift = settled.first.get(finding.stream or "", 0)
+        frames = tuple((first + shift, stop + shift) for first, stop in finding.frames)
+        findings.append(replace(finding, frames=frames))
+    return replace(assessment, findings=(*jumps, *findings))
 
 
 def _assess(subject: Subject, request: InspectionOptions) -> Assessment:

@@ -5,14 +5,27 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.errors import NotAssessed
 from corporeal.units import SECOND_NS
 
 Array = NDArray[np.float64]
+MOST_STEPS = 4_000_000
+"""Eleven hours at 100 Hz, the longest that is put on an even grid at once."""
 
 
 def even_stamps(count: int, rate_hz: float) -> NDArray[np.int64]:
     """Stamps (count,) at an even rate, from zero."""
     return np.round(np.arange(count) * (SECOND_NS / rate_hz)).astype(np.int64)
+
+
+def even_times(begin: float, end: float, step: float) -> Array:
+    """Times from `begin` to before `end`, `step` apart, in the unit of the three.
+
+    Raises NotAssessed where that is more than a recording can have samples.
+    """
+    if (end - begin) / step > MOST_STEPS:
+        raise NotAssessed(f"the stamps reach too far for steps of {step:g}: a clock jumps")
+    return np.arange(begin, end, step)
 
 
 def interpolate(at_s: Array, time_s: Array, values: Array) -> Array:

@@ -15,11 +15,12 @@ from corporeal.schema import Stream
 
 @dataclass(frozen=True, eq=False)
 class SignalPart:
-    """Samples `first` to `stop` of a signal."""
+    """Samples `first` to `stop` of a signal, under other `stamps` where they are given."""
 
     whole: Signal
     first: int
     stop: int
+    stamps: NDArray[np.int64] | None = None
 
     @property
     def spec(self) -> Stream:
@@ -29,7 +30,8 @@ class SignalPart:
     @cached_property
     def time_ns(self) -> NDArray[np.int64]:
         """Stamps of the part."""
-        return self.whole.time_ns[self.first : self.stop]
+        own = self.whole.time_ns[self.first : self.stop]
+        return own if self.stamps is None else self.stamps
 
     def __len__(self) -> int:
         return self.stop - self.first

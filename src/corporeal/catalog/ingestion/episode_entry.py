@@ -26,6 +26,7 @@ from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import EpisodeScore
 from corporeal.quality.synopsis import pack_synopsis
+from corporeal.signal.stretch import LONGEST_STEP_S, main_stretch
 from corporeal.units import SECOND_NS
 
 MAX_METADATA = 64 << 10
@@ -163,6 +164,14 @@ def _check_id(episode: Episode) -> None:
     )
 
 
+def _time_of(episode: Episode) -> tuple[int, int]:
+    """First and last stamp, without those that a clock which was set threw far away."""
+    begin, end = episode.span_ns
+    if end - begin <= LONGEST_STEP_S * SECOND_NS:
+        return begin, end
+    return main_stretch(episode[path].time_ns for path in episode) or (begin, end)
+
+
 def _row(
     episode: Episode,
     stated: EpisodeFacts,
@@ -172,7 +181,7 @@ def _row(
     size: int,
     batch: str | None,
 ) -> EpisodeRow:
-    begin, end = episode.span_ns
+    begin, end = _time_of(episode)
     recorded = episode.epoch_ns + begin
     return EpisodeRow(
         id=episode.id,

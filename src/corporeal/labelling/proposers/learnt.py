@@ -18,6 +18,7 @@ from corporeal.labelling.event import SIDES, arm_joints, hand_tracks, openings, 
 from corporeal.labelling.frames import boundary_ns, end_ns
 from corporeal.labelling.proposal import Example, ProposalRequest, Proposer, snap_boundary
 from corporeal.schema import roles
+from corporeal.signal.grid import MOST_STEPS
 from corporeal.signal.track import Array
 from corporeal.units import SECOND_NS
 
@@ -172,7 +173,7 @@ def _features(recording: Recording) -> tuple[Array, Array]:
     begin = max(time_s[0] for time_s, _ in channels.values())
     stop = min(time_s[-1] for time_s, _ in channels.values())
     count = int((stop - begin) / _STEP_S)
-    if count < 4:
+    if not 4 <= count <= MOST_STEPS:
         return np.zeros(0), np.zeros((0, 0))
     grid = begin + _STEP_S * np.arange(count)
     columns = [np.interp(grid, *channels[name]) if name in channels else np.zeros(count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from corporeal.quality.scoring.motion import arm_columns, hand_tracks, on_grid, 
 from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
 from corporeal.signal.filters import moving_mean
+from corporeal.signal.grid import even_times
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
@@ -63,7 +65,8 @@ def channels_of(subject: Subject, *, pictures: bool = False) -> Channels:
     state = subject.state
     if len(state) < MIN_STEPS:
         raise NotAssessed(f"{state.label} has {len(state)} samples")
-    fine = np.arange(state.time_ns[0], state.time_ns[-1], round(1e9 / PEAK_HZ))
+    step_ns = round(1e9 / PEAK_HZ)
+    fine: NDArray[Any] = even_times(state.time_ns[0], state.time_ns[-1], step_ns).astype(np.int64)
     steps = len(fine) // round(PEAK_HZ / RATE_HZ)
     if steps < MIN_STEPS:
         raise NotAssessed(f"{state.label} lasts {steps / RATE_HZ:.1f} s")

@@ -92,6 +92,9 @@ def lag_course(
         return np.empty(0), []
     begin, end = max(one_s[0], two_s[0]), min(one_s[-1], two_s[-1])
     count = int(max(0.0, end - begin - window_s) / step_s + 1e-9) + 1
+    if count > max(len(one_s), len(two_s)):
+        # Windows between samples that lie so far apart hold nothing to compare.
+        return np.empty(0), []
     middles = begin + window_s / 2 + step_s * np.arange(count)
     lags = []
     for middle in middles.tolist():

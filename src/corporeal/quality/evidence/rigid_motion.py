@@ -14,6 +14,7 @@ from corporeal.errors import NotAssessed
 from corporeal.geometry import rotation_vectors
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import Stream, roles
+from corporeal.signal.grid import MOST_STEPS
 from corporeal.signal.track import Array, Track
 
 # What a stream of a sensor ends in, and what its place on the robot is called without it.
@@ -183,7 +184,7 @@ def instants(seconds: Array, window_s: float) -> Array:
     if len(seconds) < 2 or seconds[-1] - seconds[0] <= 2 * window_s:
         return np.zeros(0)
     first, last = float(seconds[0]) + window_s, float(seconds[-1]) - window_s
-    count = max(1, int((last - first) / STEP_S))
+    count = min(max(1, int((last - first) / STEP_S)), MOST_STEPS)
     return np.linspace(first, last, count)
 
 

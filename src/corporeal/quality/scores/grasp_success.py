@@ -9,6 +9,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.scoring.motion import RATE_HZ, Flags, on_grid, openings_of, pressure_track
 from corporeal.quality.scoring.score import Measure, Score
 from corporeal.quality.subject import Subject
+from corporeal.signal.grid import even_times
 from corporeal.signal.hands import HandOpening
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
@@ -47,8 +48,9 @@ def _attempts(subject: Subject) -> Iterator[tuple[float, bool]]:
         track = hand.opening
         if len(track) < 2 or not hand.moves:
             continue
-        grid = np.arange(track.time_ns[0], track.time_ns[-1], round(1e9 / RATE_HZ))
         try:
+            step_ns = round(1e9 / RATE_HZ)
+            grid = even_times(track.time_ns[0], track.time_ns[-1], step_ns).astype(np.int64)
             opening = on_grid(track, grid)[:, 0]
             holding = _holding(subject, hand, grid, opening)
         except NotAssessed:

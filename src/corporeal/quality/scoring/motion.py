@@ -20,7 +20,7 @@ from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.filters import low_pass
-from corporeal.signal.grid import finite_and_rising, interpolate, resample
+from corporeal.signal.grid import even_times, finite_and_rising, interpolate, resample
 from corporeal.signal.hands import HandOpening, hand_openings
 from corporeal.signal.runs import keep_lasting, runs
 from corporeal.signal.track import Array, Track, track_of
@@ -164,7 +164,7 @@ def motion_of(subject: Subject) -> Motion:
     seconds, values = finite_and_rising(state.seconds, state.values)
     if len(seconds) < MIN_SAMPLES:
         raise NotAssessed(f"{state.label} has {len(seconds)} samples that are numbers")
-    grid = np.arange(seconds[0], seconds[-1], 1 / RATE_HZ)
+    grid = even_times(seconds[0], seconds[-1], 1 / RATE_HZ)
     if len(grid) < MIN_SAMPLES:
         raise NotAssessed(f"{state.label} lasts {seconds[-1] - seconds[0]:.2f} s")
     chosen = arm_columns(state)
@@ -258,7 +258,7 @@ def _trail(name: str, unit: str, position: Array) -> Trail:
 def _smooth(seconds: Array, values: Array, grid: Array) -> Array:
     """Low-passed at CUTOFF_HZ without delay, on the grid."""
     rate = 1.0 / float(np.median(np.diff(seconds)))
-    even = np.arange(seconds[0], seconds[-1] + 0.5 / rate, 1 / rate)
+    even = even_times(seconds[0], seconds[-1] + 0.5 / rate, 1 / rate)
     regular = interpolate(even, seconds, values)
     if rate > 2.2 * CUTOFF_HZ:
         regular = low_pass(regular, rate, CUTOFF_HZ)

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.quality.evidence.stray_stamps import settle_subject
 from corporeal.quality.scoring.motion import Profile, profile_of
 from corporeal.quality.subject import Subject
 from corporeal.registry import plugins
@@ -238,6 +239,7 @@ def measure(subject: Subject) -> Measured:
     """Measure one episode: every part that needs no other, and the profile for those that do."""
     measures: dict[str, Measure] = {}
     reasons: dict[str, str] = {}
+    subject = settle_subject(subject)
     for name, part in scores().items():
         if part.scope != "episode":
             continue
