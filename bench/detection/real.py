@@ -1,8 +1,8 @@
 """Every finding of the checks on real sets, beside what a person judged of it in the raw data.
 
 A judgement is of one check on one set, or on every set (*): true where the data has the fault,
-false where it has not, with the reason. `judged.json` beside this file holds them; a finding that
-nobody judged is listed and counts for neither.
+false where it has not, null where the raw data does not tell, with the reason. `judged.json`
+beside this file holds them; a finding that nobody judged is listed and counts for neither.
 
 python -m bench.detection.real ../shared/data --json out/bench_real.json
 """
@@ -14,6 +14,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
@@ -86,7 +87,12 @@ def main() -> int:
     _show(console, rows, episodes)
     if asked.json:
         asked.json.parent.mkdir(parents=True, exist_ok=True)
-        facts = {"machine": machine(), "episodes": episodes, "findings": [asdict(r) for r in rows]}
+        facts = {
+            "date": date.today().isoformat(),
+            "machine": machine(),
+            "episodes": episodes,
+            "findings": [asdict(r) for r in rows],
+        }
         asked.json.write_text(json.dumps(facts, indent=1) + "\n")
     return 0
 

@@ -12,6 +12,7 @@ import pytest
 from bench.detection.field.count import count_all, list_misses, summarise
 from bench.detection.field.mistake import Mistake
 from bench.detection.field.mistakes import every_mistake
+from bench.detection.field.page import lower_headings
 from bench.detection.field.run import draw_trials, run_trials
 from bench.detection.field.sites import SITES
 from bench.detection.field.take import ACTION, STATE, CannotPlantError, Channel, Mark, Take
@@ -165,3 +166,7 @@ def test_counts_leave_out_what_could_not_be_made() -> None:
     text = list_misses(outcomes, clean)
     assert "gap_in_stream: a gap" in text
     assert "db3 take 0" in text
+
+
+def test_headings_of_an_added_page_go_down_and_code_is_left_alone() -> None:
+    assert lower_headings("# A\n```\n# b\n```\n## C") == "## A\n```\n# b\n```\n### C"

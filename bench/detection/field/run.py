@@ -54,7 +54,7 @@ def run_trials(
 
     Their order is drawn, so that what an unfinished run has is a fair sample of the whole.
     """
-    ready = {outcome.trial: outcome for outcome in map(_outcome_of, kept(path, FAMILY))}
+    ready = {outcome.trial: outcome for outcome in map(outcome_of, kept(path, FAMILY))}
     missing = [each for each in dict.fromkeys(trials) if each not in ready]
     order = np.random.default_rng(len(trials)).permutation(len(missing))
     shuffled = [missing[place] for place in order]
@@ -65,7 +65,7 @@ def run_trials(
     return [ready[each] for each in trials if each in ready]
 
 
-def _outcome_of(row: dict[str, Any]) -> Outcome:
+def outcome_of(row: dict[str, Any]) -> Outcome:
     plain: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in row.items()
