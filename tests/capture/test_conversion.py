@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -55,8 +54,7 @@ def write(small_schema: Schema, tmp_path: Path) -> Write:
                 skip_pictures -= 1
                 continue
             writer.append(sample.stream, sample.source_ns, sample.arrival_ns, payload)
-        # So that there is more than one chunk.
-        time.sleep(0.03)
+        writer.cut()
         writer.mark("end", mark("end", 1.5).arrival_ns, {"outcome": "good"})
         writer.close()
         if not is_closed:
