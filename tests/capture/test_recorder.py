@@ -207,6 +207,37 @@ def test_a_broken_clock_costs_no_sample(recorder: Make, clock: str) -> None:
         assert seen[counted.get(clock, "backwards")] > 0
 
 
+def test_a_clock_that_is_set_by_decades_quarantines_the_recording(recorder: Make) -> None:
+    """A device without a battery is at 1970 until a time server answers."""
+
+    def read() -> Items:
+        for item in _good():
+            if isinstance(item, Sample) and item.arrival_ns < BEGIN_NS + 2 * SECOND_NS:
+                item = Sample(item.stream, item.source_ns - BEGIN_NS, item.arrival_ns, item.value)
+            yield item
+
+    seen: list[Health] = []
+    made = recorder(read, on_health=seen.append)
+    with _one(made.run()) as episode:
+        np.testing.assert_array_equal(np.diff(episode[ARM][:][:, 0]), 1)
+        assert "stamps lie up to 53.9 years from their arrival" in episode.metadata["quarantine"]
+        assert episode.recovered is None
+    assert list(made.quarantined) == made.episodes
+    assert any("its clock was set by 53.9 years" in alarm for alarm in seen[-1].alarms)
+
+
+def test_a_clock_that_is_wrong_all_the_time_is_no_reason_for_quarantine(recorder: Make) -> None:
+    def read() -> Items:
+        for item in _good():
+            if isinstance(item, Sample):
+                item = Sample(item.stream, item.source_ns - BEGIN_NS, item.arrival_ns, item.value)
+            yield item
+
+    made = recorder(read)
+    with _one(made.run()) as episode:
+        assert "quarantine" not in episode.metadata
+
+
 def test_numpy_stamps_are_taken_and_others_refused(recorder: Make) -> None:
     def read() -> Items:
         yield mark("start", 0.0)

@@ -23,6 +23,8 @@ _LARGEST = (1 << 63) - 1
 _DEVIATION = 1.4826
 _SAME_LEVEL_NS = SECOND_NS // 50
 _SAME_PARTING_NS = SECOND_NS // 2000
+# No cable and no network holds a sample up for so long: its clock was set, or is broken.
+FAR_NS = 10 * SECOND_NS
 
 
 class HostClock:
@@ -128,6 +130,32 @@ def estimate_clock(
         jumps=int((np.abs(np.diff(y)) > _JUMP_NS).sum()),
         on_arrival=not delay.any(),
     )
+
+
+def describe_far_stamps(
+    clock: ClockEstimate, source_ns: NDArray[np.int64], arrival_ns: NDArray[np.int64]
+) -> str | None:
+    """How many stamps are far from their arrival by this clock, and how far; None if none is."""
+    # As floats: the stamps of a broken clock may lie further apart than 64 bits hold.
+    since = source_ns.astype(np.float64) - clock.reference_ns
+    host = source_ns.astype(np.float64) + clock.offset_ns + clock.drift_ppm * 1e-6 * since
+    apart = np.abs(host - arrival_ns.astype(np.float64))
+    count = int((apart > FAR_NS).sum())
+    if not count:
+        return None
+    return (
+        f"{count} of {len(apart)} stamps lie up to {format_span(float(apart.max()))} "
+        "from their arrival"
+    )
+
+
+def format_span(span_ns: float) -> str:
+    """A long time in the largest unit that it has two of."""
+    span_s = span_ns / SECOND_NS
+    for unit, seconds in (("years", 365.25 * 86400), ("days", 86400.0), ("hours", 3600.0)):
+        if span_s >= 2 * seconds:
+            return f"{span_s / seconds:.1f} {unit}"
+    return f"{span_s:.0f} s"
 
 
 def _irregular(

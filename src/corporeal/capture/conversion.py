@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from corporeal.capture.clock import (
     ClockEstimate,
     ClockStamps,
+    describe_far_stamps,
     estimate_clock,
     split_clock,
     to_robot_time,
@@ -60,6 +61,8 @@ class _Survey:
     actions_ns: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     """The clock of each stream that has samples."""
+    far: dict[str, str] = field(default_factory=dict)
+    """The streams with stamps that are far from their arrival, in words."""
 
     @property
     def epoch_ns(self) -> int:
@@ -183,6 +186,10 @@ def _survey(journal: Journal) -> _Survey:
             latency_ns=header["latency_ns"].get(source, 0),
             streams=np.repeat(numbers, [len(pair) for pair in stamps.values()]),
         )
+        for name, pair in stamps.items():
+            words = describe_far_stamps(survey.clocks[source], pair[:, 1], pair[:, 0])
+            if words is not None:
+                survey.far[name] = words
     return survey
 
 
@@ -257,6 +264,8 @@ def _metadata(
     empty: tuple[Any, ...] = (None, "", {}, [])
     holes = [name for name in header.get("required", ()) if metadata.get(name) in empty]
     reasons = [] if reason is None else [reason]
+    reasons += [f"{stream}: {words}: its clock was set, or is broken"
+                for stream, words in survey.far.items()]  # fmt: skip
     if survey.switches:
         metadata["segments"] = _segments(metadata.get("mode"), survey)
         reasons += _missing_actions(metadata["segments"], survey)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from corporeal.capture.clock import FAR_NS, format_span
 from corporeal.capture.trigger_group import (
     TriggerGauge,
     TriggerGroup,
@@ -84,6 +85,7 @@ class _Gauge:
     last_source_ns: int | None = None
     last_arrival_ns: int | None = None
     delay_ns: int = 0
+    clock_step_ns: int = 0
     # Bounded, also when the arrivals of a broken source do not advance.
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
 
@@ -96,9 +98,12 @@ class _Gauge:
                 step = waited  # The clock was set: that is no loss.
             if step > 1.5 * period_ns:
                 self.late += max(1, round(step / period_ns) - 1)
+        delay_ns = arrival_ns - source_ns
+        if self.samples:
+            self.clock_step_ns = max(self.clock_step_ns, abs(delay_ns - self.delay_ns))
         self.samples += 1
         self.last_source_ns, self.last_arrival_ns = source_ns, arrival_ns
-        self.delay_ns = arrival_ns - source_ns
+        self.delay_ns = delay_ns
         self.recent.append(arrival_ns)
         while self.recent and arrival_ns - self.recent[0] > _WINDOW_NS:
             self.recent.popleft()
@@ -218,6 +223,7 @@ class HealthMonitor:
             middle = delays[len(delays) // 2] if delays else None
             streams = tuple(gauge.read(now_ns, middle) for gauge in self._gauges.values())
             triggers = tuple(group.read() for group in self._triggers)
+            steps = {path: gauge.clock_step_ns for path, gauge in self._gauges.items()}
         free = shutil.disk_usage(self._folder).free
         return Health(
             time_ns=now_ns,
@@ -232,6 +238,12 @@ class HealthMonitor:
             disk_free_bytes=free,
             alarms=(
                 *self._alarms(streams, state, free, slowest_sync_s),
+                *(
+                    f"{path}: its clock was set by {format_span(step)}; what was recorded then is "
+                    "quarantined"
+                    for path, step in steps.items()
+                    if step > FAR_NS
+                ),
                 *(
                     f"{camera} missed {count} triggers of the group {group.name}"
                     for group in triggers
