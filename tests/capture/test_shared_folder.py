@@ -13,7 +13,9 @@ from tests.capture.small_rig import ARM, STREAMS, Items, mark, samples
 from corporeal.capture import open_episode
 from corporeal.capture.driver import Driver, RecordingSource, Rig
 from corporeal.capture.health import HealthMonitor, write_health
+from corporeal.capture.pre_roll import Packed
 from corporeal.capture.recorder import Recorder, RecorderSettings
+from corporeal.capture.rig import TeamDocuments
 from corporeal.episode import Episode
 from corporeal.episode.file import JOURNAL_SUFFIX, open_journal
 from corporeal.schema import Part, Schema
@@ -79,12 +81,11 @@ def test_recorders_that_start_at_once_each_keep_their_episode(tmp_path: Path) ->
 def test_the_pre_roll_lies_in_chunks_of_a_tenth_of_a_second(tmp_path: Path) -> None:
     take, _ = open_episode.open_take(
         tmp_path, 0, Rig(_schema()), metadata={}, roll_s=(1.0, 0.0), sync_every_s=60.0,
-        is_open_ended=False, losses={}, team=open_episode.TeamDocuments(),
+        is_open_ended=False, losses={}, team=TeamDocuments(),
     )  # fmt: skip
     arm = (sample for sample in samples(1.0) if sample.stream == ARM)
     take.add_pre_roll(
-        open_episode.Packed(ARM, sample.source_ns, sample.arrival_ns, sample.value.tobytes())
-        for sample in arm
+        Packed(ARM, sample.source_ns, sample.arrival_ns, sample.value.tobytes()) for sample in arm
     )
     take.close(0, {})
     with open_journal(take.journal.path) as journal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,8 +63,7 @@ def test_stamps_decades_off_are_found(
 
 
 def test_nothing_is_said_of_no_samples() -> None:
-    recording = moving()
-    recording.signals.clear()
+    recording = replace(moving(), signals={})
     with pytest.raises(NotAssessed, match="no stream has samples"):
         list(CHECK.find(Subject(recording)))
 
