@@ -22,7 +22,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.exchange.small_sets import write_episode, write_episodes
 
-from corporeal.catalog.audit import events_of, verify
+from corporeal.catalog.audit import events_of, latest_events, verify
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import (
     NEXT,
@@ -220,6 +220,38 @@ def test_a_lost_object_is_put_back(recordings: Path, workspace: Workspace) -> No
     _assert_sound(workspace)
 
 
+def _rot(workspace: Workspace, digest: str) -> Path:
+    """Change one bit of an object; its size stays."""
+    path = workspace.store.path(digest)
+    assert path is not None
+    rotten = bytearray(path.read_bytes())
+    rotten[len(rotten) // 2] ^= 1
+    path.chmod(0o600)
+    path.write_bytes(rotten)
+    return path
+
+
+def test_a_rotten_object_is_replaced(recordings: Path, workspace: Workspace) -> None:
+    first = enter(workspace, [recordings]).outcomes[1]
+    path = _rot(workspace, str(first.hash))
+    again = enter(workspace, [recordings]).outcomes
+    assert [each.status for each in again] == ["known"] * 3
+    assert [each.is_mended for each in again] == [False, True, False]
+    assert path.read_bytes() == (recordings / "e0001.h5").read_bytes()
+    with workspace.database.read() as connection:
+        (event,) = latest_events(connection, f"episode:{first.id}", ["mended"], most=9)
+    assert "do not match its hash" in event["why"]
+    _assert_sound(workspace)
+
+
+def test_a_rotten_object_without_its_row_is_replaced(
+    recordings: Path, workspace: Workspace
+) -> None:
+    path = _rot(workspace, workspace.store.put(recordings / "e0001.h5"))
+    assert [each.status for each in enter(workspace, [recordings]).outcomes] == ["added"] * 3
+    assert path.read_bytes() == (recordings / "e0001.h5").read_bytes()
+
+
 def test_what_was_erased_does_not_come_back(recordings: Path, workspace: Workspace) -> None:
     told = enter(workspace, [recordings])
     gone = told.outcomes[0]
@@ -277,7 +309,11 @@ class _Changing:
 
     store: Any
 
-    def put(self, _: Path) -> str:
+    def has(self, digest: str) -> int | None:
+        size: int | None = self.store.has(digest)
+        return size
+
+    def put(self, _: Path, **_options: bool) -> str:
         return "sha256:" + "0" * 64
 
 

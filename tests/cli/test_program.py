@@ -28,8 +28,8 @@ COMMANDS = [
     "account", "annotate", "audit", "check", "checks", "convert", "delete", "demo", "document",
     "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge",
     "migrate", "plot", "record", "recover", "rejudge", "release", "retarget", "retarget_live",
-    "review", "robot", "score", "select", "smoke_train", "snapshot", "split", "studio", "sync_test",
-    "verify", "watch", "watch_folder",
+    "review", "robot", "score", "select", "smoke_train", "snapshot", "split", "store", "studio",
+    "sync_test", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 
@@ -111,6 +111,7 @@ def test_every_command_explains_itself(command: str) -> None:
         "release": ["create", "list", "verify", "diff", "card"],
         "review": ["create", "list", "show", "decide", "close"],
         "robot": ["list", "show", "diff"],
+        "store": ["verify"],
     }  # fmt: skip
     for path in [[command, inner] for inner in groups.get(command, [])] or [[command]]:
         page = _run(*path, "--help").stdout

@@ -240,7 +240,7 @@ def check_members(
             copies.path(member.hash, member.bytes)
         else:
             for lost in verify_store(workspace.store, [member.hash]):
-                raise StoreError(f"object {lost.digest}: {lost.reason}. Restore it from a backup.")
+                raise StoreError(f"object {lost.digest}: {lost.reason}. Ingest it again.")
         on_episode(member.id)
     return len(members)
 

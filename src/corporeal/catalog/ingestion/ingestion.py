@@ -33,6 +33,7 @@ from corporeal.catalog.ingestion.inspection import (
     inspect_files,
     judge_files,
 )
+from corporeal.catalog.store.local_copies import find_damage
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.episode.file import list_episode_files
@@ -43,6 +44,7 @@ from corporeal.quality.policy import Policy, default_policy
 Status = Literal["added", "judged", "known", "refused", "damaged"]
 GROUP = 64
 """Files that are judged together and recorded in one transaction: what a kill can cost."""
+_CHANGED = "the file was changed while it was read. Ingest it again when it is at rest"
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class IngestOutcome:
     reason: str | None = None
     is_outdated: bool = False
     """It is known, and was judged under another policy than this one."""
+    is_mended: bool = False
+    """Its object was lost or changed in the store, and was put in again from this file."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,7 @@ def _take_in(
     """One group: what is known is passed over, the rest is judged, stored and recorded."""
     done: dict[Path, IngestOutcome] = {}
     digests = dict(_digests(group, done))
-    fresh = _fresh(workspace, digests, terms, done)
+    fresh = _fresh(workspace, digests, terms, done, who=who)
     for path in group:
         if path in done or fresh[digests[path]] != path:
             on_episode(path)
@@ -203,6 +207,8 @@ def _fresh(
     digests: dict[Path, str],
     terms: IngestOptions,
     done: dict[Path, IngestOutcome],
+    *,
+    who: str,
 ) -> dict[str, Path]:
     """The files that there is something to do for, by their hashes; the others are done."""
     with workspace.database.read() as connection:
@@ -214,7 +220,7 @@ def _fresh(
         if row is None or (terms.check and row.state == "recorded"):
             fresh.setdefault(digest, path)
         else:
-            known = _known(workspace, path, digest, row)
+            known = _known(workspace, path, digest, row, who=who)
             judged_by = policies.get(row.id)
             if terms.check and judged_by is not None and judged_by.hash != terms.policy.hash:
                 named = f"{judged_by.name}@{judged_by.version}"
@@ -270,22 +276,32 @@ def _whole(
     return whole
 
 
-def _known(workspace: Workspace, path: Path, digest: str, row: StoredEpisode) -> IngestOutcome:
-    """A file that the catalogue has. Its object is put back if the store has lost it."""
+def _known(
+    workspace: Workspace, path: Path, digest: str, row: StoredEpisode, *, who: str
+) -> IngestOutcome:
+    """A file that the catalogue has. Its object is replaced if it was lost or changed."""
     if row.state == "erased":
         return IngestOutcome(path, "refused", row.id, digest, row.state, reason=erased(row.id))
-    if workspace.store.has(digest) is None:
-        workspace.store.put(path)
-    return IngestOutcome(path, "known", row.id, digest, row.state)
+    known = IngestOutcome(path, "known", row.id, digest, row.state)
+    damage = find_damage(workspace.store, digest)
+    if damage is None:
+        return known
+    if workspace.store.put(path, replace=True) != digest:
+        return replace(known, status="damaged", reason=_CHANGED)
+    with workspace.database.write() as connection:
+        change = Change(who, "mended", f"episode:{row.id}", damage, {"hash": digest})
+        record(connection, [change])
+    return replace(known, reason=f"its object was put in again: {damage}", is_mended=True)
 
 
 def _store(workspace: Workspace, candidate: JudgedFile, done: dict[Path, IngestOutcome]) -> bool:
     """Store the file; one that was changed since it was looked at is not recorded."""
-    path = candidate.path
-    if workspace.store.put(path) == candidate.digest:
+    path, store = candidate.path, workspace.store
+    is_there = store.has(candidate.digest) is not None
+    is_rotten = is_there and find_damage(store, candidate.digest) is not None
+    if store.put(path, replace=is_rotten) == candidate.digest:
         return True
-    reason = "the file was changed while it was read. Ingest it again when it is at rest"
-    done[path] = IngestOutcome(path, "damaged", hash=candidate.digest, reason=reason)
+    done[path] = IngestOutcome(path, "damaged", hash=candidate.digest, reason=_CHANGED)
     return False
 
 

@@ -1,4 +1,5 @@
 from .local_copies import LocalCopies as LocalCopies
+from .local_copies import check_objects as check_objects
 from .remote_episode import open_remote as open_remote
 from .store import Store as Store
 from .store import StoreError as StoreError

@@ -1,4 +1,4 @@
-"""Objects as files of this machine whose bytes were held against their hash."""
+"""Objects whose bytes were held against their hash: as files of this machine, or all of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,27 @@ import contextlib
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corporeal.catalog.store.store import Store, StoreError, check_digest, digest_of
+from corporeal.catalog.store.store import (
+    Store,
+    StoreError,
+    check_digest,
+    digest_of,
+    verify_store,
+)
 
 SUFFIX = ".h5"
 LIMIT = 32 << 30
 """Bytes of fetched episodes that a workspace keeps; the ones used longest ago go first."""
 _REMEMBERED = 65_536
+# Hashing and waiting for a distant store both leave the interpreter to others.
+_READERS = 4
 
 Stamp = tuple[int, int, int, int, int]
 """Device, inode, size, and when bytes and entry were last changed, in nanoseconds."""
@@ -131,6 +142,33 @@ class LocalCopies:
             total -= own
 
 
+def find_damage(store: Store, digest: str) -> str | None:
+    """What is wrong with an object, read to its end; None when it is whole.
+
+    A file of this machine that was read before and is the same is not read again.
+    """
+    local = store.path(digest)
+    if local is not None and store.has(digest) is not None:
+        with contextlib.suppress(OSError):
+            if _CHECKED.matches(local, digest):
+                return None
+    return next((lost.reason for lost in verify_store(store, [digest])), None)
+
+
+def check_objects(
+    store: Store, digests: Sequence[str]
+) -> Generator[tuple[str, str | None], None, None]:
+    """Every object in turn with what is wrong with it; some are read at once."""
+    with ThreadPoolExecutor(_READERS) as pool:
+        for first in range(0, len(digests), 4 * _READERS):
+            part = digests[first : first + 4 * _READERS]
+            yield from zip(part, pool.map(partial(_read_anew, store), part), strict=True)
+
+
+def _read_anew(store: Store, digest: str) -> str | None:
+    return next((lost.reason for lost in verify_store(store, [digest])), None)
+
+
 def _stamp(path: Path) -> Stamp:
     status = path.stat()
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
@@ -138,8 +176,8 @@ def _stamp(path: Path) -> Stamp:
 
 def _changed(digest: str) -> StoreError:
     return StoreError(
-        f"object {digest} was changed: its bytes do not match its hash. Find what else is "
-        "damaged with: corporeal release verify; restore it from a backup."
+        f"object {digest} was changed: its bytes do not match its hash. Find its episode, and what "
+        "else is damaged, with: corporeal store verify; ingest that episode again."
     )
 
 
@@ -148,5 +186,5 @@ def _lost(digest: str, size: int | None, there: int | None) -> StoreError:
     expected = "the object" if size is None else f"{size} bytes"
     return StoreError(
         f"object {digest}, got {got}; expected {expected}. "
-        "Find what else is damaged with: corporeal release verify."
+        "Find its episode, and what else is damaged, with: corporeal store verify."
     )

@@ -56,11 +56,13 @@ class Store(Protocol):
     def path(self, digest: str) -> Path | None:
         """Where a local store has an object, whether it is there or not; None for any other."""
 
-    def put(self, source: Path, *, retain_until: datetime | None = None) -> str:
+    def put(
+        self, source: Path, *, retain_until: datetime | None = None, replace: bool = False
+    ) -> str:
         """Store a file and return its hash; one that is there already is not written again.
 
-        `retain_until` (with a time zone) holds it against deletion; StoreError when the store
-        cannot.
+        With `replace` it is, for an object whose bytes are not what its name says. `retain_until`
+        (with a time zone) holds it against deletion; StoreError when the store cannot.
         """
 
     def has(self, digest: str) -> int | None:

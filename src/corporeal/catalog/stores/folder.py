@@ -55,8 +55,10 @@ class FolderStore:
         """A folder is."""
         return True
 
-    def put(self, source: Path, *, retain_until: datetime | None = None) -> str:
-        """Store a file; one that is there already, whole, is not written again."""
+    def put(
+        self, source: Path, *, retain_until: datetime | None = None, replace: bool = False
+    ) -> str:
+        """Store a file; one of its size that is there is written again only to `replace` it."""
         if retain_until is not None:
             raise StoreError(
                 f"{self.url}: a folder cannot hold objects against deletion; expected a store with "
@@ -64,7 +66,7 @@ class FolderStore:
             )
         with _explained(source):
             digest, size = digest_of(source), source.stat().st_size
-        if self.has(digest) == size:
+        if not replace and self.has(digest) == size:
             return digest
         with _explained(self.root):
             incoming = self.root / _INCOMING

@@ -88,12 +88,14 @@ class ObjectStore:
     def path(self, digest: str) -> None:
         """No object of a bucket is a file."""
 
-    def put(self, source: Path, *, retain_until: datetime | None = None) -> str:
-        """Store a file, and hold it if asked to; one that is there is not sent again."""
+    def put(
+        self, source: Path, *, retain_until: datetime | None = None, replace: bool = False
+    ) -> str:
+        """Store a file, and hold it if asked to; one that is there is sent only to `replace` it."""
         try:
             digest, size = digest_of(source), source.stat().st_size
             present = self.has(digest)
-            if present != size:
+            if replace or present != size:
                 self._send(source, digest, size, is_new=present is None)
         except OSError as error:
             raise StoreError(f"{source}: {error.strerror or error}.") from None

@@ -43,6 +43,8 @@ def ingest(
 ) -> None:
     """Take episodes into a workspace. The same episode twice is one; interrupted, it goes on.
 
+    The stored object of a known episode is read, and replaced if it was lost or changed.
+
     Exit 0 when all are there, 1 when one could not be taken in.
 
     Example: [bold]corporeal ingest recordings --batch monday[/bold]
@@ -124,6 +126,8 @@ def show(done: Ingested) -> None:
         colour = COLOURS.get(str(finding.severity), "")
         page.print(Text.assemble("set: ", (finding.check, colour), " ", finding.message))
     new = len(done.having("added", "judged"))
+    if mended := sum(each.is_mended for each in done.outcomes):
+        page.print(f"{counted(mended, 'object')} of the store replaced: lost or changed before")
     page.print(
         f"{new} new, {len(done.having('known'))} known, "
         f"{len(done.having('refused', 'damaged'))} not taken in"

@@ -3,6 +3,8 @@ from .frame_trace import trace_frame as trace_frame
 from .lineage import LineageGraph as LineageGraph
 from .lineage import lineage_of as lineage_of
 from .model import add_model as add_model
+from .object_uses import StoreReport as StoreReport
+from .object_uses import check_store as check_store
 from .picture import as_mermaid as as_mermaid
 from .picture import as_text as as_text
 from .picture import write_picture as write_picture
