@@ -36,8 +36,10 @@ class Counted:
         self.requests = 0
         self.bytes = 0
 
-    def put(self, source: Path, *, retain_until: datetime | None = None) -> str:
-        return self.store.put(source, retain_until=retain_until)
+    def put(
+        self, source: Path, *, retain_until: datetime | None = None, replace: bool = False
+    ) -> str:
+        return self.store.put(source, retain_until=retain_until, replace=replace)
 
     def has(self, digest: str) -> int | None:
         self.requests += 1
