@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.faults import PROMISE_MS, campaign
+from bench.faults.__main__ import read_outcomes, run_subject, tally
+from bench.faults.recorder import PROMISE_MS, SUBJECT, campaign
 
 
 def test_a_few_of_every_fault_lose_nothing_that_was_synced(tmp_path: Path) -> None:
@@ -13,6 +14,17 @@ def test_a_few_of_every_fault_lose_nothing_that_was_synced(tmp_path: Path) -> No
     assert [problem for result in results for problem in result.broken] == []
     assert all(result.tried for result in results)
     assert sum(result.episodes for result in results) >= 20
+
+
+def test_an_interrupted_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    out = tmp_path / "outcomes.jsonl"
+    first = run_subject(SUBJECT, 5, 10_000, out)
+    with out.open("a") as file:
+        file.write('{"subject": "recorder", "ki')
+    assert read_outcomes(out) == {"recorder": first}
+    assert run_subject(SUBJECT, 5, 10_000, out) == first
+    (line,) = tally(read_outcomes(out))
+    assert (line.tried, line.broken) == (5, 0)
 
 
 @pytest.mark.slow

@@ -1,13 +1,11 @@
-"""Hundreds of random faults while recording, a recovery after each, and the worst loss.
+"""Random faults while recording: a recovery after each, and the worst loss.
 
-Run: python -m bench.faults --out out/bench_faults.json     # the whole campaign, about a minute
-     python -m bench.faults --share 0.1                     # a tenth of it
+Run: python -m bench.faults --subject recorder --count 610     # about two minutes
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import itertools
 import mmap
 import os
 import resource
@@ -15,13 +13,11 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -30,9 +26,8 @@ import numpy as np
 from mcap.data_stream import ReadDataStream
 from mcap.records import Chunk, Message
 from mcap.stream_reader import breakup_chunk
-from rich.console import Console
-from rich.table import Table
 
+from bench.faults.outcome import Outcome, Subject
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import Driver, DriverError, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.recorder import Recorder, RecorderSettings
@@ -465,12 +460,12 @@ def _say_ready() -> None:
 
 def _run_victim(name: str, folder: Path, seed: int, *, kill_after_s: float | None = None) -> None:
     """Run one of the functions above; one that is killed has no time to tidy up."""
-    code = "import sys; from pathlib import Path; from bench import faults; " + (
-        f"faults.{name}(Path(sys.argv[1]), {seed})"
+    code = "import sys; from pathlib import Path; from bench.faults import recorder; " + (
+        f"recorder.{name}(Path(sys.argv[1]), {seed})"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code, str(folder)],
-        cwd=Path(__file__).resolve().parents[1],
+        cwd=Path(__file__).resolve().parents[2],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -492,22 +487,15 @@ def _remove(folder: Path) -> None:
 
 # The campaign.
 
+Fault = Callable[[int, Result], None]
+# A round of the campaign is a twentieth of it.
+_ROUNDS = 20
+
 
 def campaign(folder: Path, share: float = 1.0, *, first_seed: int = 0) -> list[Result]:
     """Every kind of fault, `share` of the full number of times."""
-    folder.mkdir(parents=True, exist_ok=True)
-    template = make_template(folder)
-    plan: list[tuple[str, int, Callable[[int, Result], None]]] = [
-        ("power cut: journal ends at a random byte", 400, partial(truncate, template, folder)),
-        ("one bit of the journal changed", 40, partial(flip, template, folder)),
-        ("kill -9 while recording", 60 // _TOGETHER, partial(kill_recording, folder)),
-        ("kill -9 while converting", 20, partial(kill_conversion, template, folder)),
-        ("disk full while recording", 3, partial(fill_disk, folder)),
-        ("disk full while converting", 2, partial(fill_disk_converting, template, folder)),
-        ("driver dies", 40, partial(kill_driver, folder)),
-    ]
     results = []
-    for name, count, fault in plan:
+    for name, count, fault in _plan(folder):
         result = Result(name)
         begin_s = _now_s()
         for seed in range(first_seed, first_seed + max(1, round(count * share))):
@@ -517,38 +505,43 @@ def campaign(folder: Path, share: float = 1.0, *, first_seed: int = 0) -> list[R
     return results
 
 
-def table(results: list[Result]) -> Table:
-    """What was tried and what was lost."""
-    shown = Table("fault", "tried", "episodes", "before the first sample", "worst loss", "broken")
-    for result in results:
-        worst = "" if result.worst_ms is None else f"{result.worst_ms:.0f} ms"
-        shown.add_row(result.fault, str(result.tried), str(result.episodes),
-                      str(result.before_first_sample), worst, str(len(result.broken)))  # fmt: skip
-    shown.add_row("all", str(sum(result.tried for result in results)),
-                  str(sum(result.episodes for result in results)))  # fmt: skip
-    return shown
+def run(count: int, seed: int, folder: Path) -> Iterator[Outcome]:
+    """At least `count` faults, the kinds in the proportion of the campaign."""
+    plan = _plan(folder)
+    made = 0
+    for turn in itertools.count():
+        for name, times, fault in plan:
+            share = max(1, times // _ROUNDS)
+            for number in range(seed + turn * share, seed + (turn + 1) * share):
+                result = Result(name)
+                fault(number, result)
+                yield from _outcomes(result)
+                made += result.tried
+                if made >= count:
+                    return
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--out", type=Path)
-    chosen = parser.parse_args()
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        results = campaign(Path(folder) / "faults", chosen.share, first_seed=chosen.seed)
-    page = Console()
-    page.print(table(results))
-    page.print(f"{datetime.now(UTC):%Y-%m-%d}, {time.monotonic() - begin:.0f} s")
-    broken = [problem for result in results for problem in result.broken]
-    for problem in broken[:20]:
-        page.print(f"! {problem}", markup=False)
-    if chosen.out:
-        chosen.out.parent.mkdir(parents=True, exist_ok=True)
-        chosen.out.write_text(json.dumps([asdict(result) for result in results], indent=1))
-    return 1 if broken else 0
+def _plan(folder: Path) -> list[tuple[str, int, Fault]]:
+    """The kinds of fault, how often the whole campaign makes each, and how."""
+    folder.mkdir(parents=True, exist_ok=True)
+    template = make_template(folder)
+    return [
+        ("power cut: journal ends at a random byte", 400, partial(truncate, template, folder)),
+        ("one bit of the journal changed", 40, partial(flip, template, folder)),
+        ("kill -9 while recording", 60 // _TOGETHER, partial(kill_recording, folder)),
+        ("kill -9 while converting", 20, partial(kill_conversion, template, folder)),
+        ("disk full while recording", 3, partial(fill_disk, folder)),
+        ("disk full while converting", 2, partial(fill_disk_converting, template, folder)),
+        ("driver dies", 40, partial(kill_driver, folder)),
+    ]
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def _outcomes(result: Result) -> Iterator[Outcome]:
+    """One outcome for each fault that was tried; what broke stands with the first of them."""
+    for number in range(result.tried):
+        loss_ms = result.losses_ms[number] if number < len(result.losses_ms) else None
+        detail = result.broken[number] if number < len(result.broken) else ""
+        yield Outcome(result.fault, not detail, loss_ms, detail)
+
+
+SUBJECT = Subject("recorder", run)
