@@ -5,7 +5,9 @@ from __future__ import annotations
 import bz2
 import sqlite3
 import struct
+import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import lz4.frame
@@ -128,6 +130,23 @@ def test_a_ros_1_index_that_repeats_itself_is_refused(tmp_path: Path) -> None:
     path = _ros1(tmp_path / "a.bag", b"", "none", infos=2)
     with pytest.raises(DriverError, match="two chunks are said to begin"):
         _read(path)
+
+
+def test_no_length_that_a_ros_1_bag_claims_is_taken_on_trust(tmp_path: Path) -> None:
+    path = _ros1(tmp_path / "a.bag", bytes(64), "none")
+    content, taken = path.read_bytes(), {}
+    tracemalloc.start()
+    try:
+        for at in range(len(content) - 3):
+            path.write_bytes(content[:at] + struct.pack("<I", 1 << 30) + content[at + 4 :])
+            tracemalloc.reset_peak()
+            # Not all of its bytes are lengths: some bags can still be read.
+            with suppress(DriverError):
+                _read(path)
+            taken[at] = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert {at: size for at, size in taken.items() if size > 16 * LIMIT} == {}
 
 
 METADATA = {

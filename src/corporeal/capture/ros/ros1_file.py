@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from rosbags.rosbag1 import Reader, ReaderError
 from rosbags.rosbag1.reader import Header
@@ -16,16 +18,54 @@ from corporeal.capture.ros.unpacking import UnpackingBudget
 
 # What an entry of the index takes in the file: one that has more entries repeats itself.
 _ENTRY_BYTES = 12
+# The first line of a bag is its version.
+_LONGEST_LINE = 64
 # What rosbags raises when bytes are not what they should be.
 _UNREADABLE = (ReaderError, ValueError, LookupError, AssertionError, EOFError, OSError,
                OverflowError, MemoryError, TypeError, struct.error)  # fmt: skip
 
 
-class _BoundedReader(Reader):
-    """rosbags' reader, which on its own unpacks whatever it is given."""
+class _BoundedFile(io.BufferedReader):
+    """A file of which no more can be asked for than it has.
+
+    Python takes the memory for all that is asked for before it reads, and rosbags asks for every
+    length that four bytes of a bag may claim, which is up to 4 GiB.
+    """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
+        super().__init__(io.FileIO(path))
+        self._size = path.stat().st_size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = max(self._size - self.tell(), 0)
+        return super().read(left if size is None or size < 0 else min(size, left))
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        asks_for_all = size is None or size < 0
+        return super().readline(_LONGEST_LINE if asks_for_all else min(size or 0, _LONGEST_LINE))
+
+
+@dataclass(frozen=True)
+class _BoundedPath:
+    """What rosbags needs of a path; it opens as a bounded file."""
+
+    path: Path
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def open(self, *_: object) -> BinaryIO:
+        return _BoundedFile(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+class _BoundedReader(Reader):
+    """rosbags' reader, which on its own takes and unpacks whatever a bag claims."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(cast("Path", _BoundedPath(path)))
         self._size = path.stat().st_size
         self._budget = UnpackingBudget(self._size)
         self._seen: set[int] = set()
