@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from bench.annotation.actions import work
+from bench.annotation.confidence import Case, learn
 from bench.annotation.episodes import REFERENCE, TrueEpisode, true_episode, without_debug
 from bench.annotation.proposals import calibration, figures, judged
 from bench.annotation.scoring import Hit, f1, score, truth
@@ -117,3 +118,15 @@ def test_a_true_proposal_needs_one_key_for_each_boundary_and_one_for_the_outcome
     assert done.verified == len(picked.boundaries) + 1
     assert done.free > done.shared > done.verified
     assert work(picked, Annotation(segments=_true(picked).segments[:1]), READY).verified > 20
+
+
+def test_learnt_shares_rise_with_clearness_and_rare_events_lean_on_all() -> None:
+    often = [Case("a", 0.5, number % 2 == 0) for number in range(100)]
+    often += [Case("a", 0.9, number % 10 > 0) for number in range(100)]
+    table = learn([*often, *(Case("rare", 0.9, False) for _ in range(3))])
+    assert "rare" not in table
+    assert [row["share"] for row in table["a"]] == pytest.approx([0.5, 0.9], abs=0.03)
+    # An event that is right less often the clearer it is gets one share for all.
+    odd = [replace(case, is_right=not case.is_right) for case in often]
+    low, high = (row["share"] for row in learn(odd)["a"])
+    assert low == high == pytest.approx(0.3, abs=0.03)

@@ -20,6 +20,7 @@ from corporeal.labelling.annotation import (
     Instruction,
     Segment,
 )
+from corporeal.labelling.confidence import calibrate
 from corporeal.labelling.event import PhysicalEvent as PhysicalEvent
 from corporeal.labelling.event import detect as detect
 from corporeal.labelling.frames import boundary_ns, end_ns, reference_stream
@@ -114,6 +115,8 @@ def _merged(said: Sequence[Annotation]) -> Annotation | None:
 
 
 _SNAP_S = 0.25
+CARRIED = 0.4
+"""How sure a boundary is that was carried over from another episode and that no event shows."""
 
 
 def snap_boundary(
@@ -126,8 +129,8 @@ def snap_boundary(
                 and abs(event.time_ns - guess_ns) <= _SNAP_S * SECOND_NS]  # fmt: skip
         if near:
             nearest = min(near, key=lambda event: abs(event.time_ns - guess_ns))
-            return nearest.time_ns, 0.9 * nearest.confidence
-    return guess_ns, 0.4
+            return nearest.time_ns, calibrate(name, nearest.confidence)
+    return guess_ns, CARRIED
 
 
 def _renamed(things: tuple[_Named, ...], letter: str) -> tuple[_Named, ...]:

@@ -14,6 +14,7 @@ from tests.labelling.picking import (
     SECOND,
     events,
     head_camera,
+    phase_labels,
     picking,
     recorded,
     signal,
@@ -116,3 +117,14 @@ def test_a_camera_with_a_bad_clock_makes_no_phases_overlap(stamps: np.ndarray) -
     phases = found.in_lane("phase")
     assert all(a.end_ns <= b.start_ns for a, b in pairwise(phases))
     assert all(each.start_ns < each.end_ns for each in phases)
+
+
+def test_a_robot_that_only_stands_shows_no_event_and_nothing_is_proposed() -> None:
+    still = np.tile([0.0, 0.0, 0.75, 1.0, 0.0, 0.0, 0.0], (1000, 1))
+    noise = np.random.default_rng(3).normal(0.0, 1e-5, (1000, 2))
+    standing = recorded(signal("base_pose", still), signal("joint_position", noise))
+    assert propose(standing, READY, task="stand") is None
+    # The same eyes do see a base that goes down.
+    still[600:, 2] -= np.minimum(np.arange(400) * 0.02, 0.5)
+    falling = recorded(signal("base_pose", still), signal("joint_position", noise))
+    assert "fall" in phase_labels(propose(falling, READY, task="stand"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
@@ -19,6 +20,7 @@ from corporeal.labelling.automaton import (
     shown_order,
     tiling_lane,
 )
+from corporeal.labelling.confidence import OPENING, calibrate
 from corporeal.labelling.event import (
     SIDES,
     Hold,
@@ -51,7 +53,7 @@ def propose(question: ProposalRequest) -> Annotation | None:
         return None
     need = question.taxonomy.requirement(question.task)
     order = shown_order(need, lane, question.events) if need is not None else ()
-    way: Sequence[Passage] = _passages(question, lane, order, int(stamps[0]))
+    way: Sequence[Passage] = [_judged(passage) for passage in find_passages(question, lane, order)]
     known: dict[str, Value] = {
         "hand": _hand(question.events),
         "grasp_type": _grasp_type(question),
@@ -75,20 +77,28 @@ def propose(question: ProposalRequest) -> Annotation | None:
     )
 
 
-def _passages(
-    question: ProposalRequest, lane: LabelLane, order: Sequence[str], start_ns: int
+def find_passages(
+    question: ProposalRequest, lane: LabelLane, order: Sequence[str]
 ) -> tuple[Passage, ...]:
-    """The way through the phases; none where no event begins or ends one of them."""
+    """The way through the phases, each as sure as its event is clear.
+
+    None where no event begins or ends one of them: signals that show nothing say nothing.
+    """
+    start_ns = int(question.recording.signals[question.reference].time_ns[0])
     rules = {name for label in lane.labels for rule in (label.starts, label.ends)
              for name in (rule.events if rule is not None else ())}  # fmt: skip
     events = [event for event in question.events if event.name in rules]
     if not events:
-        # A task that is nothing but one phase is done by what keeps still, if that can be seen.
-        sees = len(order) == 1 and track(question.recording, roles.BASE_POSE) is not None
-        return (Passage(order[0], start_ns, None, _UNMOVED),) if sees else ()
+        return ()
     free = free_labels(question.taxonomy, lane)
     opening = _opening(events, start_ns)
     return passages(events, lane, order, start_ns=start_ns, free=free, opening=opening)
+
+
+def _judged(passage: Passage) -> Passage:
+    """The same, as sure as such passages were right where the truth is known."""
+    shown_by = OPENING if passage.event is None else passage.event.name
+    return replace(passage, confidence=calibrate(shown_by, passage.confidence))
 
 
 def _opening(events: Sequence[PhysicalEvent], start_ns: int) -> Opening:
@@ -102,7 +112,7 @@ def _opening(events: Sequence[PhysicalEvent], start_ns: int) -> Opening:
 
 _SETS_OUT = frozenset(["motion_begins", "base_moves"])
 _COMES_TO_REST = frozenset(["motion_ends", "base_stops"])
-_STILL_S, _UNMOVED = 0.15, 0.9
+_STILL_S = 0.15
 _UNSEEN = 0.3
 """How sure the first phase is where no signal shows what went on."""
 
@@ -130,7 +140,7 @@ def _phases(
                         if known.get(name) is not None},
             source="proposal",
             confirmed=False,
-            confidence=round(passage.confidence, 3),
+            confidence=passage.confidence,
         )  # fmt: skip
 
 
@@ -147,8 +157,14 @@ def _contacts(question: ProposalRequest, stamps: NDArray[np.int64]) -> Iterator[
         if stop > start:
             yield Segment(
                 id=f"c{number}", lane=lane.name, label=label, start_ns=start, end_ns=stop,
-                source="proposal", confirmed=False, confidence=round(span.confidence, 3),
+                source="proposal", confirmed=False, confidence=_sure_of(span),
             )  # fmt: skip
+
+
+def _sure_of(span: Hold) -> float:
+    """A contact is as sure as the weaker of its ends."""
+    ends = (span.begin,) if span.end is None else (span.begin, span.end)
+    return min(calibrate(event.name, event.confidence) for event in ends)
 
 
 def _bumps(events: Sequence[PhysicalEvent]) -> Iterator[Hold]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from corporeal.episode.recording import Recording
 from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.automaton import tiling_lane
+from corporeal.labelling.confidence import MOST
 from corporeal.labelling.event import SIDES, arm_joints, hand_tracks, openings, track
 from corporeal.labelling.frames import boundary_ns, end_ns
 from corporeal.labelling.proposal import Example, ProposalRequest, Proposer, snap_boundary
@@ -78,7 +79,7 @@ def propose(question: ProposalRequest) -> Annotation | None:
             segments.append(Segment(
                 id=f"p{number}", lane=lane.name, label=model.labels[path[first]],
                 start_ns=starts[number], end_ns=starts[number + 1], source="proposal",
-                confirmed=False, confidence=round(confidence, 3),
+                confirmed=False, confidence=min(round(confidence, 3), MOST),
             ))  # fmt: skip
     return Annotation(reference=question.reference, segments=tuple(segments))
 

@@ -13,7 +13,13 @@ from corporeal.labelling.annotation import Annotation, Segment
 from corporeal.labelling.automaton import tiling_lane
 from corporeal.labelling.event import arm_joints, hand_tracks, openings
 from corporeal.labelling.frames import boundary_ns, end_ns
-from corporeal.labelling.proposal import Example, ProposalRequest, Proposer, snap_boundary
+from corporeal.labelling.proposal import (
+    CARRIED,
+    Example,
+    ProposalRequest,
+    Proposer,
+    snap_boundary,
+)
 from corporeal.labelling.taxonomy import LabelLane
 from corporeal.signal.track import Array, Track
 from corporeal.signal.warping import MOST_FRAMES, warping_path
@@ -135,7 +141,7 @@ def _carried(
     match: _Match, question: ProposalRequest, lane: LabelLane, stamps: NDArray[np.int64]
 ) -> Iterator[Segment]:
     before = match.annotation.in_lane(lane.name)
-    edges, sure = [int(stamps[0])], [1.0]
+    edges, sure = [int(stamps[0])], [CARRIED]
     for segment in before[1:]:
         guess_s = float(np.interp(segment.start_ns / SECOND_NS, match.there_s, match.here_s))
         guess_ns = round(guess_s * SECOND_NS)
@@ -151,7 +157,7 @@ def _carried(
             yield Segment(
                 id=f"p{number}", lane=lane.name, label=segment.label,
                 start_ns=edges[number], end_ns=edges[number + 1], attributes=attributes,
-                source="proposal", confirmed=False, confidence=round(sure[number], 3),
+                source="proposal", confirmed=False, confidence=sure[number],
             )  # fmt: skip
 
 
