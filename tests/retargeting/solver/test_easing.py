@@ -22,18 +22,10 @@ from corporeal.retargeting.settings import RetargetSettings
 from corporeal.retargeting.solve import retarget_motion
 from corporeal.retargeting.solver import easing
 from corporeal.retargeting.solver.avoidance import Avoidance
+from corporeal.retargeting.solver.bounded_solver import QUICK, Care, solve_bounded
 from corporeal.retargeting.solver.chain import MotionState
 from corporeal.retargeting.solver.clip_solver import ClipProblem, SolveError, windows
-from corporeal.retargeting.solver.easing import (
-    HARM,
-    PASSES,
-    QUICK,
-    SLID_M,
-    STAYING,
-    Care,
-    ease_motors,
-    solve_bounded,
-)
+from corporeal.retargeting.solver.easing import HARM, PASSES, SLID_M, STAYING, ease_motors
 from corporeal.retargeting.solver.effort import Motors, demand_of
 from corporeal.retargeting.solver.tasks import ClipTasks
 from corporeal.signal.runs import runs

@@ -13,24 +13,28 @@ from scipy.optimize import minimize
 from tests.retargeting.made_results import RATE_HZ
 from tests.retargeting.overloads import leaning, tasks_of
 
+from corporeal.embodiment.collision import CollisionModel
+from corporeal.embodiment.engines import model_of
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points
-from corporeal.retargeting.solver import easing
+from corporeal.retargeting.solver import bounded_solver
+from corporeal.retargeting.solver.avoidance import Avoidance
+from corporeal.retargeting.solver.bounded_solver import (
+    BOUND,
+    QUICK,
+    WEIGHT,
+    bounded_step,
+    solve_bounded,
+)
 from corporeal.retargeting.solver.chain import MotionState
 from corporeal.retargeting.solver.clip_solver import (
     DAMPING,
     ClipProblem,
     SolverRoom,
     build_band,
+    motion_cost,
     normal_equations,
     solve_step,
-)
-from corporeal.retargeting.solver.easing import (
-    BOUND,
-    QUICK,
-    WEIGHT,
-    bounded_step,
-    solve_bounded,
 )
 from corporeal.retargeting.solver.effort import Motors, Shares
 
@@ -165,7 +169,7 @@ def with_room(band: Array) -> tuple[Array, Array, Array]:
 def tie(band: Array, slope: Array, shares: Shares, before: Array, now: Array) -> None:
     """Rows in or out, for all shares whose side has changed."""
     changed = np.flatnonzero(before != now)
-    easing._tie(band, slope, shares, changed, before, now)
+    bounded_solver._tie(band, slope, shares, changed, before, now)
 
 
 def greatest(motors: Motors, state: MotionState) -> float:
@@ -220,9 +224,24 @@ def test_a_step_that_makes_things_worse_is_cut_or_not_made(
     problem, motors = problem_of(state)
     real: Callable[..., Array] = bounded_step
     factor = -1.0 if worse else 6.0
-    monkeypatch.setattr(easing, "bounded_step", lambda *given: factor * real(*given))
+    monkeypatch.setattr(bounded_solver, "bounded_step", lambda *given: factor * real(*given))
     found = solve_bounded(problem, motors, state, replace(QUICK, steps=1))
     if worse:
         assert found is state
     else:
         assert greatest(motors, found) < greatest(motors, state)
+
+
+def test_the_cost_alone_is_that_of_the_equations_above_the_ground_and_in_it() -> None:
+    state = leaning(40, (5, 35))
+    problem, _ = problem_of(state)
+    shapes = model_of(problem.chain.robot.robot, CollisionModel)
+    problem = replace(problem, avoidance=Avoidance(shapes, 600.0, 0.02))
+    room = SolverRoom.of(len(state), problem.chain.size)
+    costs = []
+    for down_m in (0.0, 0.05, 0.5):
+        lowered = MotionState(state.base.copy(), state.q + 0.05)
+        lowered.base[:, 2] -= down_m
+        costs.append(normal_equations(problem, lowered, room)[2])
+        assert motion_cost(problem, lowered) == pytest.approx(costs[-1], rel=1e-10)
+    assert costs[0] < costs[1] < costs[2]

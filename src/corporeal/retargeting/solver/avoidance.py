@@ -41,6 +41,14 @@ class Avoidance:
             slope[frames[own]] += rows[own] * rest[own][:, None]
         return float(np.vdot(rest, rest))
 
+    def cost(self, chain: Chain, posed: ChainPose) -> float:
+        """What `add` returns, without any derivatives."""
+        located = self._shapes.located(posed.links)
+        near = self.model.near_at(posed.links, located, self.margin_m).distance - self.margin_m
+        heights = self._heights(chain, located)[1]
+        low = heights[heights < 0]
+        return float((np.vdot(near, near) + np.vdot(low, low)) * self.weight**2)
+
     def _apart(
         self, chain: Chain, posed: ChainPose, located: Array
     ) -> tuple[Numbers, Array, Array]:
@@ -57,9 +65,7 @@ class Avoidance:
     ) -> tuple[Numbers, Array, Array]:
         """The same of the ends of shapes, other than the soles', that are below the ground."""
         shapes = self._shapes
-        above = np.flatnonzero(~np.isin(shapes.link, chain.robot.soles.link))
-        centre, spine = located[above, 2, 0], located[above, 2, 1]
-        heights = np.stack([centre - spine, centre + spine]) - shapes.radii[above][:, None]
+        above, heights = self._heights(chain, located)
         end, number, frame = np.nonzero(heights < 0)
         if not len(frame):
             return np.zeros(0, np.int64), np.zeros((0, chain.size)), np.zeros(0)
@@ -69,6 +75,14 @@ class Avoidance:
         up = np.broadcast_to([0.0, 0.0, 1.0], place.shape)
         rows = _along(chain, posed, shapes.link[shape], frame, place, up)
         return frame, rows, heights[end, number, frame]
+
+    def _heights(self, chain: Chain, located: Array) -> tuple[Numbers, Array]:
+        """Shapes (n,) other than the soles', and how high (2, n, T) their ends are."""
+        shapes = self._shapes
+        above = np.flatnonzero(~np.isin(shapes.link, chain.robot.soles.link))
+        centre, spine = located[above, 2, 0], located[above, 2, 1]
+        heights = np.stack([centre - spine, centre + spine]) - shapes.radii[above][:, None]
+        return above, heights
 
     @cached_property
     def _shapes(self) -> Shapes:

@@ -102,9 +102,11 @@ def demand_of(
     touching = np.repeat(contacts, 2, axis=2)
     if supports is not None:
         located = supports.located(poses)
-        links = np.concatenate([links, supports.links])
-        points = np.concatenate([points, located], axis=1)
-        touching = np.concatenate([touching, supports.touching(located)], axis=1)
+        resting = supports.touching(located)
+        used = resting.any(axis=(0, 2))
+        links = np.concatenate([links, supports.links[used]])
+        points = np.concatenate([points, located[:, used]], axis=1)
+        touching = np.concatenate([touching, resting[:, used]], axis=1)
     grip = grip_of(points - base[:, None, None, :3], touching)
     forces = np.einsum("tspkw,tw->tspk", grip, free.base)
     efforts = free.joints - carried_by(robot, poses, links, points, forces[..., None])[0]

@@ -1,4 +1,7 @@
-"""Tasks of a solve: goals with a weight in every frame, and those of one person on one robot."""
+"""Tasks of a solve: goals with a weight in every frame, and those of one person on one robot.
+
+A task that is given no room for its derivatives writes its residuals alone.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,13 @@ class PointTask:
     rows = 3
 
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
-        at = posed.point(self.link, self.offset)
-        chain.point_rows(posed, self.link, at, jacobian)
-        weight = self.weight[frames]
-        jacobian *= weight[:, :, None]
+        at, weight = posed.point(self.link, self.offset), self.weight[frames]
+        if jacobian is not None:
+            chain.point_rows(posed, self.link, at, jacobian)
+            jacobian *= weight[:, :, None]
         np.multiply(at - self.goal[frames], weight, out=rest)
 
 
@@ -50,13 +53,13 @@ class RotationTask:
     rows = 3
 
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
-        chain.rotation_rows(posed, self.link, jacobian)
-        now = posed.rotation(self.link) @ self.own
-        weight = self.weight[frames]
-        jacobian *= weight[:, None, None]
+        now, weight = posed.rotation(self.link) @ self.own, self.weight[frames]
+        if jacobian is not None:
+            chain.rotation_rows(posed, self.link, jacobian)
+            jacobian *= weight[:, None, None]
         apart = rotation_vectors(now @ self.goal[frames].swapaxes(1, 2))
         np.multiply(apart, weight[:, None], out=rest)
 
@@ -78,14 +81,15 @@ class LimbTask:
     rows = 3
 
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
         start, end = posed.point(self.near, self.start), posed.point(self.link, self.end)
-        chain.limb_rows(posed, self.near, self.link, start, end, jacobian)
         length = np.linalg.norm(end - start, axis=1, keepdims=True)
         weight = self.weight[frames][:, None]
-        jacobian *= (weight / length)[:, :, None]
+        if jacobian is not None:
+            chain.limb_rows(posed, self.near, self.link, start, end, jacobian)
+            jacobian *= (weight / length)[:, :, None]
         np.multiply((end - start) / length - self.goal[frames], weight, out=rest)
 
 
@@ -100,16 +104,16 @@ class LevelTask:
     rows = 1
 
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
-        turned = posed.rotation(self.link) @ self.axis
-        whole = np.zeros((len(turned), 3, jacobian.shape[2]))
-        chain.rotation_rows(posed, self.link, whole)
-        # The height of a turning axis changes by what lies across it and the vertical.
-        across = np.cross(turned, UP)
-        weight = self.weight[frames]
-        jacobian[:, 0] = weight[:, None] * np.einsum("ti,tij->tj", across, whole)
+        turned, weight = posed.rotation(self.link) @ self.axis, self.weight[frames]
+        if jacobian is not None:
+            whole = np.zeros((len(turned), 3, jacobian.shape[2]))
+            chain.rotation_rows(posed, self.link, whole)
+            # The height of a turning axis changes by what lies across it and the vertical.
+            across = np.cross(turned, UP)
+            jacobian[:, 0] = weight[:, None] * np.einsum("ti,tij->tj", across, whole)
         rest[:, 0] = weight * turned[:, 2]
 
 
@@ -126,16 +130,18 @@ class FloorTask:
         """One row for each point."""
         return len(self.offsets)
 
-    def fill(self, chain: Chain, posed: ChainPose, _: slice, jacobian: Array, rest: Array) -> None:
+    def fill(
+        self, chain: Chain, posed: ChainPose, _: slice, jacobian: Array | None, rest: Array
+    ) -> None:
         """Write weighted derivatives (T, K, size) and residuals (T, K); zero above the ground."""
-        whole = np.zeros((jacobian.shape[0], 3, jacobian.shape[2]))
         for row, offset in enumerate(self.offsets):
             at = posed.point(self.link, offset)
             weight = np.where(at[:, 2] < 0, self.weight, 0.0)
             if weight.any():
-                whole[:] = 0.0
-                chain.point_rows(posed, self.link, at, whole)
-                jacobian[:, row] = weight[:, None] * whole[:, 2]
+                if jacobian is not None:
+                    whole = np.zeros((len(at), 3, jacobian.shape[2]))
+                    chain.point_rows(posed, self.link, at, whole)
+                    jacobian[:, row] = weight[:, None] * whole[:, 2]
                 rest[:, row] = weight * at[:, 2]
 
 
@@ -151,7 +157,7 @@ class RestingTask:
     rows = 1
 
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array, rest: Array
+        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
     ) -> None:
         """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
         weight = self.weight[frames]
@@ -160,9 +166,10 @@ class RestingTask:
         at = np.stack([posed.point(self.link, point) for point in self.points], axis=1)
         heights = at[:, :, 2] - self.radii
         own = np.arange(len(at)), heights.argmin(axis=1)
-        whole = np.zeros((len(at), 3, jacobian.shape[2]))
-        chain.point_rows(posed, self.link, at[own], whole)
-        jacobian[:, 0] = weight[:, None] * whole[:, 2]
+        if jacobian is not None:
+            whole = np.zeros((len(at), 3, jacobian.shape[2]))
+            chain.point_rows(posed, self.link, at[own], whole)
+            jacobian[:, 0] = weight[:, None] * whole[:, 2]
         rest[:, 0] = weight * heights[own]
 
 
