@@ -11,8 +11,9 @@ from typing import Any
 
 SHOWN_METADATA = ("task", "instruction", "language", "success", "failure", "mode", "robot")
 """Of the facts that an episode file has of itself; only plain values of them."""
-_HIDDEN_COLUMNS = ("operator", "station", "session", "batch", "environment", "calibration",
-                   "software", "protocol", "policy")  # fmt: skip
+HIDDEN_COLUMNS = ("operator", "station", "session", "batch", "environment", "calibration",
+                  "software", "protocol", "policy")  # fmt: skip
+"""Of the facts that the catalogue has of an episode."""
 
 
 def shown_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,4 +27,4 @@ def shown_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def shown_columns(columns: Mapping[str, Any]) -> dict[str, Any]:
     """A row of the catalogue; the file goes by the episode's id, as its name may tell of people."""
-    return {**columns, **dict.fromkeys(_HIDDEN_COLUMNS), "file": columns["id"]}
+    return {**columns, **dict.fromkeys(HIDDEN_COLUMNS), "file": columns["id"]}

@@ -18,6 +18,7 @@ from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.quality.check import SEVERITIES, Verdict
 from corporeal.signal.warping import MOST_FRAMES, warping_path
+from corporeal.studio.access.guest_view import HIDDEN_COLUMNS
 from corporeal.studio.authentication import Reader, Visitor, visitor
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.lanes import lanes_of
@@ -236,7 +237,7 @@ def comparison(
         ways=[_possibility(each, ways.get(each, missing)) for each in ALIGNMENTS],
         time_a=way.time_a.tolist(),
         time_b=way.time_b.tolist(),
-        **_differences(studio, a, b),
+        **_differences(studio, a, b, _shown_facts(who)),
     )
 
 
@@ -248,13 +249,24 @@ def peers(
     who: Annotated[Visitor, Depends(visitor)],
     q: Annotated[str, Query(max_length=200)] = "",
 ) -> list[PeerEpisode]:
-    """Episodes of the same task, those recorded nearest in time first; or those that `q` names."""
-    row = studio.shelf.row(episode_id)
+    """Episodes of the same task, those recorded nearest in time first; or those that `q` names.
+
+    Guests name them by their ids alone: files and operators could be guessed by what is answered.
+    """
+    row, words, among = studio.shelf.row(episode_id), q.strip(), who.episodes
+    if among is not None:
+        among = frozenset(name for name in among if words.lower() in name.lower())
     with studio.workspace.database.read() as connection:
-        nearest = find_nearest(
-            connection, row, words=q.strip(), among=who.episodes, most=_MOST_FOUND
-        )
-    return [PeerEpisode(**vars(peer)) for peer in nearest]
+        nearest = find_nearest(connection, row, words=words, among=among, most=_MOST_FOUND)
+    listed = [PeerEpisode(**vars(peer)) for peer in nearest]
+    if not who.actor.guest:
+        return listed
+    return [peer.model_copy(update={"file": peer.id, "operator": None}) for peer in listed]
+
+
+def _shown_facts(who: Visitor) -> list[str]:
+    """The facts that are compared; those that tell of the staff are not, for guests."""
+    return [name for name in _FACTS if not (who.actor.guest and name in HIDDEN_COLUMNS)]
 
 
 def _require_both(who: Visitor, *names: str) -> None:
@@ -320,14 +332,14 @@ def _no_joints(name: str) -> str:
     return f"episode {name} has no stream {JOINTS}"
 
 
-def _differences(studio: Studio, a: str, b: str) -> dict[str, Any]:
+def _differences(studio: Studio, a: str, b: str, facts: Sequence[str]) -> dict[str, Any]:
     rows = studio.shelf.row(a), studio.shelf.row(b)
     with studio.workspace.database.read() as connection:
         scores = [{part.part: part.value for part in scores_of(connection, name)}
                   for name in (a, b)]  # fmt: skip
         findings = [findings_of(connection, name) for name in (a, b)]
     return {
-        "facts": [_difference(name, *(getattr(row, name) for row in rows)) for name in _FACTS],
+        "facts": [_difference(name, *(getattr(row, name) for row in rows)) for name in facts],
         "scores": [_difference(part, *(values.get(part) for values in scores))
                    for part in sorted(scores[0] | scores[1])],
         "findings": sorted(_count(*findings), key=lambda counts: (
