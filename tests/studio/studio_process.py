@@ -15,8 +15,9 @@ from time import monotonic, sleep
 class StudioProcess:
     """`corporeal studio` over a workspace, on a port that stays the same."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, *, files: int | None = None, log: Path | None = None) -> None:
+        """`files` is how many it may have open; what it says goes to `log`."""
+        self.root, self.files, self.log = root, files, log
         with closing(socket.socket()) as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -25,10 +26,13 @@ class StudioProcess:
 
     def start(self) -> None:
         """Return when it answers, be it only that it wants to know who asks."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "corporeal", "studio", str(self.root), "--port", str(self.port)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+        words = [sys.executable, "-m", "corporeal", "studio", str(self.root)]
+        limit = f"ulimit -n {self.files}; " if self.files else ""
+        with (self.log or Path("/dev/null")).open("wb") as log:
+            self.process = subprocess.Popen(
+                ["sh", "-c", f'{limit}exec "$@"', "sh", *words, "--port", str(self.port)],
+                stdout=subprocess.DEVNULL, stderr=log,
+            )  # fmt: skip
         until = monotonic() + 90
         while monotonic() < until:
             try:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -21,6 +23,7 @@ from corporeal.errors import CorporealError, MissingExtraError
 from corporeal.registry import plugins
 from corporeal.studio import errors
 from corporeal.studio.access.guard import Guard
+from corporeal.studio.access.log_bounds import bounded_log
 from corporeal.studio.binary import MEDIA
 from corporeal.studio.context import Studio
 from corporeal.studio.routes.share import LINKS
@@ -122,6 +125,8 @@ def _is_api(path: str) -> bool:
     return path == "/api" or path.startswith("/api/")
 
 
+# The catalogue, episodes, movies and what accepting a batch of connections takes.
+_OWN_FILES = 256
 # Pages have nothing to say on a WebSocket.
 _LARGEST_MESSAGE = 4096
 
@@ -133,27 +138,37 @@ def serve(
     try:
         import uvicorn
 
+        from corporeal.studio.access.connections import StudioConfig
         from corporeal.studio.context import open_studio
         from corporeal.studio.response_cache import warming
-        from corporeal.studio.server import create_application
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "fastapi", "server") from None
     _refuse_strangers(workspace, settings)
     with closing(_listening(settings)) as listener, open_studio(workspace, settings) as studio:
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        config = uvicorn.Config(
+        bounds = replace(settings.connections, most=_room_for(settings.connections.most))
+        config = StudioConfig(
             create_application(studio),
-            log_level="warning",
-            server_header=False,
+            bounds,
             timeout_graceful_shutdown=3,
-            ws="websockets-sansio",
             ws_max_size=_LARGEST_MESSAGE,
         )
         if on_ready is not None:
             on_ready(f"http://{shown}:{port}")
-        with warming(workspace):
+        with warming(workspace), bounded_log():
             uvicorn.Server(config).run(sockets=[listener])
+
+
+def _room_for(connections: int) -> int:
+    """As many connections as asked for, or as files may be open, once as many as possible may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        soft = hard
+    if soft == resource.RLIM_INFINITY:
+        return connections
+    return max(8, min(connections, soft - _OWN_FILES if soft > 2 * _OWN_FILES else soft // 2))
 
 
 def _refuse_strangers(workspace: Workspace, settings: StudioSettings) -> None:

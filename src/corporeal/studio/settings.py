@@ -6,11 +6,30 @@ import ipaddress
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 PORT = 8700
 PAGE_VARIABLE = "CORPOREAL_STUDIO_PAGE"
 """A folder with a page that was built elsewhere, for those who work on it."""
 _HERE = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class ConnectionBounds:
+    """How many connections there may be, and for how long one may keep Studio waiting.
+
+    This machine's own address has half of them, since a proxy on it speaks for many.
+    """
+
+    most: int = 512
+    most_per_address: int = 64
+    head_s: float = 10.0
+    body_s: float = 30.0
+    reading_s: float = 60.0
+
+    def seconds(self, what: Literal["head", "body", "reading"]) -> float:
+        """The deadline for a request's head, its body, or reading some of the answer."""
+        return {"head": self.head_s, "body": self.body_s, "reading": self.reading_s}[what]
 
 
 @dataclass(frozen=True)
@@ -31,6 +50,7 @@ class StudioSettings:
     open_episodes: int = 16
     most_body_bytes: int = 2 << 20
     recheck_s: float = 2.0
+    connections: ConnectionBounds = ConnectionBounds()
 
     @property
     def is_loopback(self) -> bool:
