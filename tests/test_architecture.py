@@ -26,7 +26,7 @@ from tests.source_tree import (
 DIRECTION = (
     ("errors",),
     ("files",),
-    ("units", "geometry", "registry", "xml_text", "words", "notebook"),
+    ("units", "geometry", "registry", "xml_text", "words", "notebook", "trust"),
     ("runner",),
     ("runners",),
     ("schema",),

@@ -29,7 +29,7 @@ COMMANDS = [
     "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge",
     "migrate", "plot", "record", "recover", "rejudge", "release", "retarget", "retarget_live",
     "review", "robot", "score", "select", "smoke_train", "snapshot", "split", "store", "studio",
-    "sync_test", "verify", "watch", "watch_folder",
+    "sync_test", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 

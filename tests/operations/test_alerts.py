@@ -79,7 +79,7 @@ def test_no_section_is_no_channel() -> None:
         ({"kind": "webhook", "url": "https://host:99999/"}, "https://host/path"),
         ({"kind": "webhook", "url": "http://h/", "token": "hunter2"}, "no secret in this file"),
         ({"kind": "webhook", "url": "http://h/", "token_variable": "hunter2!"}, "the name of an"),
-        ({"kind": "webhook", "url": "http://h/", "token_variable": "NOT_SET"}, "is not set"),
+        ({"kind": "webhook", "url": "http://h/", "token_variable": "CORPOREAL_NO"}, "is not set"),
         ({"kind": "mail", "server": "h", "sender": "a@b", "to": []}, "one address or a list"),
         ({"kind": "mail", "server": "h", "sender": "a@b\nc", "to": "x@y"}, "on one line"),
         ({"kind": "mail", "server": "h", "sender": "a@b", "to": ["x@y\r\nRCPT"]}, "an address"),
@@ -204,8 +204,8 @@ def _web(*answers: tuple[int, dict[str, str]]) -> Iterator[_Web]:
 
 def test_a_webhook_gets_all_alerts_in_one_document(tmp_path: Path) -> None:
     with _web() as web:
-        channel = _open(tmp_path, "webhook", {"TOKEN": "hunter2"}, url=f"{web.url}/hook",
-                        token_variable="TOKEN")  # fmt: skip
+        channel = _open(tmp_path, "webhook", {"CORPOREAL_HOOK": "hunter2"}, url=f"{web.url}/hook",
+                        token_variable="CORPOREAL_HOOK")  # fmt: skip
         assert tell([channel], [_alert(1), _alert(2)])[0].reason is None
     ((method, path, headers, body),) = web.asked
     assert (method, path) == ("POST", "/hook")
@@ -233,8 +233,8 @@ def test_a_webhook_that_refuses_is_not_asked_again(tmp_path: Path) -> None:
 
 def test_a_redirect_to_another_host_is_not_followed(tmp_path: Path) -> None:
     with _web() as other, _web((307, {"Location": f"{other.url}/steal"})) as web:
-        channel = _open(tmp_path, "webhook", {"TOKEN": "hunter2"}, url=web.url,
-                        token_variable="TOKEN", pause_s=0.01)  # fmt: skip
+        channel = _open(tmp_path, "webhook", {"CORPOREAL_HOOK": "hunter2"}, url=web.url,
+                        token_variable="CORPOREAL_HOOK", pause_s=0.01)  # fmt: skip
         (delivery,) = tell([channel], [_alert()])
     assert other.asked == []
     assert delivery.reason is not None
@@ -423,8 +423,10 @@ def test_an_alert_cannot_add_a_header_or_a_recipient(tmp_path: Path) -> None:
 def test_a_line_is_encrypted_before_the_password_is_said(tmp_path: Path, certificate: Path) -> None:
     with _post(_trust(certificate)) as server:
         shutil.copy(certificate / "certificate.pem", tmp_path / "trusted.pem")
-        options = _mail(server, user="robots", password_variable="MAIL", authorities="trusted.pem")
-        channel = _open(tmp_path, "mail", {"MAIL": "hunter2"}, **options)
+        options = _mail(
+            server, user="robots", password_variable="CORPOREAL_MAIL", authorities="trusted.pem"
+        )
+        channel = _open(tmp_path, "mail", {"CORPOREAL_MAIL": "hunter2"}, **options)
         assert tell([channel], [_alert()])[0].reason is None
     order = [each.split()[0].upper() for each in server.commands]
     assert order.index("STARTTLS") < order.index("AUTH")
@@ -443,11 +445,11 @@ def test_a_server_with_an_unknown_certificate_gets_nothing(
 
 
 @pytest.mark.parametrize(
-    "more", [{"require_tls": True}, {"user": "robots", "password_variable": "MAIL"}]
+    "more", [{"require_tls": True}, {"user": "robots", "password_variable": "CORPOREAL_MAIL"}]
 )
 def test_no_password_is_said_on_an_open_line(tmp_path: Path, more: dict[str, Any]) -> None:
     with _post() as server:
-        channel = _open(tmp_path, "mail", {"MAIL": "hunter2"}, **_mail(server, **more))
+        channel = _open(tmp_path, "mail", {"CORPOREAL_MAIL": "hunter2"}, **_mail(server, **more))
         (delivery,) = tell([channel], [_alert()])
     assert delivery.reason is not None
     assert "offers no STARTTLS" in delivery.reason

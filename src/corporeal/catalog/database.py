@@ -20,6 +20,7 @@ from sqlalchemy.exc import (
 )
 
 from corporeal.errors import CorporealError, MissingExtraError
+from corporeal.trust import is_here
 
 _WAIT_S = 30
 # The lock that writers of one PostgreSQL database take in turn; any number that nobody else uses.
@@ -137,6 +138,18 @@ def masked(url: str) -> str:
     """An address as people may see it, whatever is wrong with it: no password."""
     shown = _LOGIN.sub(r"\1***@", url)
     return _PARAMETER.sub(r"\1***", shown)
+
+
+def hosts_of(url: str) -> list[str]:
+    """The hosts elsewhere that an address of a catalogue names; raises as `Database` does."""
+    made = _resolved(url, None)
+    if made.get_backend_name() == "sqlite":
+        return []
+    given = [made.host or "", *(made.query.get(name, "") for name in ("host", "hostaddr"))]
+    lists = [[each] if isinstance(each, str) else each for each in given]
+    names = [name for each in lists for text in each for name in text.split(",")]
+    port = f":{made.port}" if made.port else ""
+    return [f"postgresql://{name}{port}" for name in names if not is_here(name.partition(":")[0])]
 
 
 def _resolved(url: str, root: Path | None) -> URL:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from corporeal import __version__
 from corporeal.cli.command import LazyGroup, option
 from corporeal.errors import CorporealError
+from corporeal.trust import asking
 from corporeal.words import show_plainly
 
 MISUSE = 2
@@ -24,11 +26,24 @@ def _version(asked: bool) -> None:
 
 
 def _root(
-    version: Annotated[
+    context: typer.Context,
+    _wants_version: Annotated[
         bool, option("Print the version.", "--version", callback=_version, is_eager=True)
+    ] = False,
+    trust: Annotated[
+        bool, option("Trust the hosts that the workspace names, from now on.", "--trust")
     ] = False,
 ) -> None:
     """Demonstrations of humanoid robots in, training datasets people can trust out."""
+    context.with_resource(asking(partial(_trusts, trust)))
+
+
+def _trusts(is_said: bool, hosts: tuple[str, ...], where: str) -> bool:
+    """Whether the user trusts hosts: said on the command line, or asked where one can answer."""
+    if is_said or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return is_said
+    words = f"{where} would connect you to {', '.join(hosts)}. Do you trust this?"
+    return typer.confirm(show_plainly(words), err=True)
 
 
 def program() -> typer.Typer:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
 from corporeal.registry import plugins
+from corporeal.trust import is_here, may_send, require_trust
 
 PACKAGE = "corporeal.operations.alerts"
 Severity = Literal["alarm", "recovered", "note"]
@@ -97,13 +98,23 @@ class ChannelSettings:
             # What stands here may be the secret itself, so it is not shown.
             raise AlertError(
                 f"{self.where} {name}; expected the name of an environment variable, such as "
-                "ALERT_TOKEN."
+                "CORPOREAL_ALERT_TOKEN."
+            )
+        if not may_send(variable):
+            raise AlertError(
+                f"{self.where} {name}, got {variable}; expected a name that begins with "
+                f"CORPOREAL_, or one that you allow: corporeal trust --variable {variable}."
             )
         if not self.environment.get(variable):
             raise AlertError(
                 f"{self.where} {name}: the environment variable {variable} is not set. Set it."
             )
         return self.environment[variable]
+
+    def require_host(self, scheme: str, host: str, port: int | None) -> None:
+        """Raise TrustError for a host elsewhere that the user does not trust."""
+        if not is_here(host):
+            require_trust((f"{scheme}://{host}" + (f":{port}" if port else ""),), self.where)
 
     def wrong(self, name: str, expected: str) -> AlertError:
         """The error for an option."""

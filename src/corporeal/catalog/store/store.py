@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -94,16 +94,27 @@ class LostObject:
 
 @dataclass(frozen=True)
 class StoreKind:
-    """A kind of store: `open(url, root, options)`; `schemes` are how its addresses begin."""
+    """A kind of store: `open(url, root, options)`; `schemes` are how its addresses begin.
+
+    `host(url, options)` is the host elsewhere that these name, or "".
+    """
 
     schemes: tuple[str, ...]
     open: Callable[[str, Path, dict[str, Any]], Store]
+    host: Callable[[str, Mapping[str, Any]], str] = lambda _, __: ""
 
 
 @cache
 def store_kinds() -> dict[str, StoreKind]:
     """Every kind of store by name."""
     return plugins(PACKAGE, "STORE", StoreKind)
+
+
+def host_of_store(url: str, options: Mapping[str, Any]) -> str:
+    """The host elsewhere that an address of a store and its options name, or ""."""
+    scheme = url.partition("://")[0] if "://" in url else ""
+    kinds = [kind for kind in store_kinds().values() if scheme in kind.schemes]
+    return kinds[0].host(url, options) if kinds else ""
 
 
 def open_store(url: str, *, root: Path, options: dict[str, Any] | None = None) -> Store:

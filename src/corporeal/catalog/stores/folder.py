@@ -70,7 +70,8 @@ class FolderStore:
             return digest
         with _explained(self.root):
             incoming = self.root / _INCOMING
-            incoming.mkdir(parents=True, exist_ok=True)
+            self._make_private()
+            incoming.mkdir(exist_ok=True)
             _sweep(incoming)
             self._place(source, digest, incoming)
         return digest
@@ -143,9 +144,13 @@ class FolderStore:
     def abilities(self) -> Abilities:
         """Nothing is held here; whether a name is given only once is tried."""
         with _explained(self.root):
-            self.root.mkdir(parents=True, exist_ok=True)
+            self._make_private()
             with tempfile.TemporaryDirectory(dir=self.root, prefix=".try-") as name:
                 return Abilities(write_once=False, create_only=_links_once(Path(name)))
+
+    def _make_private(self) -> None:
+        """The folder for its owner alone: recordings show people. One that is there stays so."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def path(self, digest: str) -> Path:
         """Where an object lies, whether it is there or not."""

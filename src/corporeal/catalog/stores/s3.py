@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -29,6 +29,7 @@ from corporeal.catalog.store.store import (
     place_checked,
 )
 from corporeal.errors import MissingExtraError
+from corporeal.trust import is_here
 
 if TYPE_CHECKING:
     from obstore.store import S3Store
@@ -302,4 +303,17 @@ def _from_environment(*names: str) -> str:
     return next((os.environ[name] for name in names if os.environ.get(name)), "")
 
 
-STORE = StoreKind(schemes=("s3",), open=open_bucket)
+def host_of_bucket(url: str, options: Mapping[str, Any]) -> str:
+    """The server that a file names; at Amazon the bucket, as anyone may have one there."""
+    if endpoint := str(options.get("endpoint", "")):
+        try:
+            parts = urlsplit(endpoint)
+            host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
+        except ValueError:
+            return endpoint[:120]
+        return "" if is_here(host) else f"{parts.scheme}://{host}{port}"
+    # Without one in the file, the user's own environment says where buckets are.
+    return "" if _from_environment(*_ENDPOINTS) else f"s3://{urlsplit(url).netloc}"
+
+
+STORE = StoreKind(schemes=("s3",), open=open_bucket, host=host_of_bucket)

@@ -121,7 +121,7 @@ def _views() -> str:
         "-- Views over a snapshot of the catalogue, for DuckDB. Start it in this folder, or say",
         "-- first: SET file_search_path = '<folder>';",
         *(
-            f'CREATE OR REPLACE VIEW "{table.name}" AS '
+            f'CREATE OR REPLACE VIEW "{table.name}" AS '  # nosec B608
             f"SELECT * FROM read_parquet('{table.name}.parquet');"
             for table in tables()
         ),

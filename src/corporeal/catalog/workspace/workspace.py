@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from corporeal.catalog.database import CatalogError, Database, masked
+from corporeal.catalog.database import CatalogError, Database, hosts_of, masked
 from corporeal.catalog.permission import Grants, read_grants
-from corporeal.catalog.store.store import Store, open_store
+from corporeal.catalog.store.store import Store, host_of_store, open_store
 from corporeal.catalog.workspace.migration import require_current, upgrade
 from corporeal.files import atomic_write
 from corporeal.schema.markup import read_markup
+from corporeal.trust import asking, require_trust
 
 FILE = "corporeal.toml"
 VARIABLE = "CORPOREAL_WORKSPACE"
@@ -67,13 +68,16 @@ def make_workspace(
     _refuse_secrets({"catalog": {"url": catalog}, "store": given}, FILE)
     content = _content(root.resolve().name, catalog, given)
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        # For its owner alone: recordings show people and their rooms. A folder that is there
+        # already stays as it is; what is made in it is private all the same.
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
         _open_parts(root, catalog, given, is_new=True)[0].close()
         # Last of all, and whole: a folder is a workspace when everything in it is ready.
         atomic_write(path, content)
     except OSError as error:
         raise CatalogError(f"{root}: cannot be made ({error.strerror or error}).") from None
-    return open_workspace(root)
+    with asking(lambda _, __: True):  # They were named just now, by whoever makes it.
+        return open_workspace(root)
 
 
 def open_workspace(root: Path | None = None) -> Workspace:
@@ -124,7 +128,17 @@ def _addresses(root: Path | None) -> tuple[Path, str, dict[str, Any]]:
         # Options belong to the store they were written for.
         kept = given if _scheme(elsewhere) == _scheme(given["url"]) else {}
         given = {**kept, "url": elsewhere}
+    _ask_for_hosts(found, None if os.environ.get(CATALOG_VARIABLE) else catalog, given)
     return found, catalog, given
+
+
+def _ask_for_hosts(root: Path, catalog: str | None, given: Mapping[str, Any]) -> None:
+    """Raise TrustError for hosts that the file names, and the user does not trust."""
+    hosts = [] if catalog is None else hosts_of(catalog)
+    is_users = bool(os.environ.get(STORE_VARIABLE)) and "endpoint" not in given
+    if not is_users and (host := host_of_store(str(given["url"]), given)):
+        hosts.append(host)
+    require_trust(hosts, str(root / FILE))
 
 
 def _open_parts(
@@ -134,6 +148,8 @@ def _open_parts(
     store = open_store(_below(str(given["url"])), root=root, options=options)
     database = Database(catalog, root=root)
     try:
+        if is_new and database.is_sqlite:
+            Path(str(database.url.database)).touch(mode=0o600)
         if is_new:
             upgrade(database)
         require_current(database)

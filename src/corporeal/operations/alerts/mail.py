@@ -43,6 +43,7 @@ def open_mail(setting: ChannelSettings) -> Send:
     needs_tls = setting.values.get("require_tls", False)
     if not isinstance(needs_tls, bool):
         raise setting.wrong("require_tls", "true or false")
+    setting.require_host("smtp", server, port)
     trust, where = _trust(setting), f"{setting.where} {server}"
 
     def send(alerts: Sequence[Alert]) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from corporeal.operations.alert import Alert, AlertError, ChannelKind, ChannelSettings, Send
+from corporeal.trust import is_here
 
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -46,6 +47,10 @@ def open_webhook(setting: ChannelSettings) -> Send:
     url = setting.secret("url_variable") or setting.text("url")
     parts = _address(setting, url)
     token = setting.secret("token_variable")
+    if token is not None and parts.scheme != "https" and not is_here(parts.hostname or ""):
+        raise setting.wrong("url", "https, as a token is sent with it")
+    if "url_variable" not in setting.values:
+        setting.require_host(parts.scheme, parts.hostname or "", parts.port)
     timeout_s = setting.number("timeout_s", 10.0, lowest=0.1, highest=120)
     attempts = int(setting.number("attempts", 3, lowest=1, highest=10))
     pause_s = setting.number("pause_s", 1.0, lowest=0, highest=60)
