@@ -203,7 +203,7 @@ def packed_error(error: Exception) -> bytes:
 
 def unpacked(data: bytes) -> Result[Any]:
     """What a worker has packed. Raises what no item can be blamed for."""
-    reply: Reply = pickle.loads(data)
+    reply: Reply = pickle.loads(data)  # nosec B301
     return reply.opened()
 
 

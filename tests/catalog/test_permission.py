@@ -92,6 +92,7 @@ def test_a_workspace_cannot_give_away_what_is_a_leads_or_an_admins(wrong: object
     assert not {"judge", "release", "verify", "erase", "account", "migrate"} & set(GRANTABLE)
 
 
-def test_the_guide_has_the_table_of_roles_as_the_program_has_it() -> None:
-    guide = Path(__file__).parents[2] / "docs" / "guides" / "workspace.md"
-    assert describe_roles() in guide.read_text("utf-8"), "paste what describe_roles() gives"
+@pytest.mark.parametrize("page", ["guides/workspace.md", "security.md"])
+def test_the_documents_have_the_table_of_roles_as_the_program_has_it(page: str) -> None:
+    path = Path(__file__).parents[2] / "docs" / page
+    assert describe_roles() in path.read_text("utf-8"), "paste what describe_roles() gives"

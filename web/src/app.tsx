@@ -15,6 +15,7 @@ import { ThemeButton } from "./parts/theme_button";
 
 // A page is fetched when it is first opened; the list of episodes comes with the frame.
 const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
+const Accounts = lazy(() => import("./pages/accounts/accounts"));
 const ComparePage = lazy(() => import("./pages/compare/compare_page"));
 const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
 const Live = lazy(() => import("./pages/live/live"));
@@ -23,12 +24,13 @@ const Review = lazy(() => import("./pages/review/review"));
 const AnnotatePage = lazy(() => import("./pages/annotate/annotate_page"));
 const Login = lazy(() => import("./pages/login/login"));
 
-const sections: { path: string; title: string }[] = [
+const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/", title: "Episodes" },
   { path: "/labels", title: "Labels" },
   { path: "/review", title: "Review" },
   { path: "/dashboards", title: "Dashboards" },
   { path: "/live", title: "Live" },
+  { path: "/accounts", title: "Accounts", needs: "account" },
 ];
 
 const pages: [RegExp, ComponentType<{ address: URL }>][] = [
@@ -37,6 +39,7 @@ const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/compare$/, ComparePage],
   [/^\/dashboards/, Dashboards],
   [/^\/live/, Live],
+  [/^\/accounts$/, Accounts],
   [/^\/labels/, Labels],
   [/^\/review/, Review],
   [/^\/annotate\/[^/]+$/, AnnotatePage],
@@ -153,11 +156,13 @@ function Top({
       </Link>
       {session && !session.episodes && (
         <nav aria-label="Sections">
-          {sections.map(({ path, title }) => (
-            <Link key={path} href={path} aria-current={isAt(pathname, path) ? "page" : undefined}>
-              {title}
-            </Link>
-          ))}
+          {sections
+            .filter(({ needs }) => !needs || session.may.includes(needs))
+            .map(({ path, title }) => (
+              <Link key={path} href={path} aria-current={isAt(pathname, path) ? "page" : undefined}>
+                {title}
+              </Link>
+            ))}
         </nav>
       )}
       <span className="who">

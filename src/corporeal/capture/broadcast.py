@@ -2,7 +2,9 @@
 
 Every client gets the health as JSON text. A client that asks for the path /pictures also gets
 binary messages (`thumbnail.framed`): the head {"stream": path} and a JPEG, about two per second
-and camera. Pages of strangers are refused, since a browser would let any page connect.
+and camera. Pages of strangers are refused, since a browser would let any page connect, and so is
+whoever has neither the user's key (`health_key`) nor the recorder's token: `Authorization: Bearer`,
+or `?token=` from a page.
 
 A client of this machine that asks for the path /marks may send marks (`operator_mark`), each with
 the recorder's token, and gets {"ok": true} or {"ok": false, "reason": ...} for each.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import hmac
 import ipaddress
 import json
 import os
@@ -25,15 +28,21 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
 
 from corporeal.capture.health import Health
 from corporeal.capture.operator_mark import OperatorMark, read_mark
 from corporeal.capture.thumbnail import Pace, framed, jpeg
 from corporeal.errors import CorporealError, MissingExtraError
+from corporeal.files import publish_file
+from corporeal.trust import trust_file
 
 PORTS = range(8790, 8800)
 """Where recorders publish unless they are told otherwise: the first of these that is free."""
 PICTURES, MARKS = "/pictures", "/marks"
+KEY_VARIABLE = "CORPOREAL_RECORDER_KEY"
+"""Holds the key of the recorders where they are another user's, or on another machine."""
+_KEY_FILE, _KEY_LENGTH = "recorder.key", 32
 _OWN_PAGES = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 # What a client may leave unread before pictures are spared it.
 _MOST_UNREAD = 1 << 20
@@ -57,6 +66,7 @@ class Broadcast:
             raise MissingExtraError("websockets", "live") from None
         self.host, self.port = host, port
         self.token = secrets.token_urlsafe(24)
+        self._keys = (self.token, health_key())
         self._on_mark: Callable[[OperatorMark], str | None] | None = None
         self._token_file: Path | None = None
         self._latest = "{}"
@@ -142,6 +152,7 @@ class Broadcast:
                 self.port,
                 close_timeout=1,
                 origins=[None, _OWN_PAGES],
+                process_request=self._refuse_strangers,
                 max_size=4096,
             ) as server:
                 self.port = next(iter(server.sockets)).getsockname()[1]
@@ -151,12 +162,23 @@ class Broadcast:
             self._failure = error
             self._ready.set()
 
+    def _refuse_strangers(self, client: Any, request: Any) -> Any:
+        """An answer for those who have no key; marks have their token in every message."""
+        if request.path == MARKS:
+            return None
+        if _has_key(request.path, request.headers.get("Authorization", ""), self._keys):
+            return None
+        return client.respond(
+            401, f"expected the key of this recorder's user; set ${KEY_VARIABLE}.\n"
+        )
+
     async def _greet(self, client: Any) -> None:
-        if client.request is not None and client.request.path == MARKS:
+        path = "" if client.request is None else client.request.path.partition("?")[0]
+        if path == MARKS:
             await self._take_marks(client)
             return
         self._clients.add(client)
-        if client.request is not None and client.request.path == PICTURES:
+        if path == PICTURES:
             self._watchers.add(client)
         try:
             await client.send(self._latest)
@@ -225,3 +247,46 @@ def open_broadcast() -> Broadcast | None:
 
 def _unread(client: Any) -> int:
     return int(client.transport.get_write_buffer_size())
+
+
+def health_key() -> str:
+    """The user's key, made when it is first asked for, and readable by them alone.
+
+    Where nothing can be written it is new every time, so that nobody is let in.
+    """
+    if given := os.environ.get(KEY_VARIABLE):
+        return given
+    path, fresh = trust_file().with_name(_KEY_FILE), secrets.token_urlsafe(_KEY_LENGTH)
+    if (stored := _read_key(path)) is None:
+        with suppress(OSError):
+            _store_key(path, fresh)
+        stored = _read_key(path)
+    return stored or fresh
+
+
+def _has_key(path: str, authorization: str, keys: tuple[str, ...]) -> bool:
+    """Whether a request has one of these keys: `Authorization: Bearer KEY`, or `?token=KEY`."""
+    kind, _, token = authorization.partition(" ")
+    given = [token.strip()] if kind.lower() == "bearer" else []
+    given += parse_qs(urlsplit(path).query).get("token", [])
+    return any(hmac.compare_digest(a.encode(), b.encode()) for a in given for b in keys)
+
+
+def _read_key(path: Path) -> str | None:
+    try:
+        return path.read_text("ascii").strip() or None
+    except (OSError, ValueError):
+        return None
+
+
+def _store_key(path: Path, key: str) -> None:
+    """Written beside and linked: of two recorders that start at once, both take the first key."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(key)
+        publish_file(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

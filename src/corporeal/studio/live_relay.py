@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from corporeal.capture.broadcast import PICTURES, PORTS
+from corporeal.capture.broadcast import KEY_VARIABLE, PICTURES, PORTS, health_key
 from corporeal.capture.thumbnail import framed, unframed
 from corporeal.errors import CorporealError
 
@@ -25,6 +25,8 @@ _SILENT_S = 5.0
 _LARGEST_MESSAGE = 1 << 20
 _WAITING = 64
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]{1,253}):([0-9]{1,5})")
+_NO_RECORDER = "what answers there is no recorder of Corporeal"
+_STRANGER = f"it is another user's; set {KEY_VARIABLE} to the key of that user"
 Status = Literal["searching", "connected", "gone"]
 Message = str | bytes
 
@@ -86,7 +88,7 @@ class LiveRelay:
 
     async def _follow(self, upstream: _Upstream) -> None:
         """Stay connected to a recorder, and say when it is gone; ends when it is cancelled."""
-        from websockets.exceptions import WebSocketException
+        from websockets.exceptions import InvalidStatus, WebSocketException
 
         wait_s = _FIRST_WAIT_S
         while True:
@@ -98,8 +100,10 @@ class LiveRelay:
                 reason = f"it has said nothing for {_SILENT_S:.0f} s"
             except OSError:
                 pass
+            except InvalidStatus as error:
+                reason = _STRANGER if error.response.status_code == 401 else _NO_RECORDER
             except (WebSocketException, ValueError):
-                reason = "what answers there is no recorder of Corporeal"
+                reason = _NO_RECORDER
             if upstream.is_found:
                 wait_s = _FIRST_WAIT_S
             self._miss(upstream, reason)
@@ -112,6 +116,7 @@ class LiveRelay:
         upstream.is_found = False
         async with connect(
             f"ws://{upstream.address}{PICTURES}",
+            additional_headers={"Authorization": f"Bearer {health_key()}"},
             open_timeout=_OPEN_S,
             close_timeout=1,
             max_size=_LARGEST_MESSAGE,

@@ -141,11 +141,11 @@ def all_queues(connection: Connection, builder: QueueBuilder) -> list[QueueFacts
     named = select(*pairs).where(LABEL_TASK.c.assigned_to.is_not(None)).distinct().order_by(*pairs)
     for name, who in connection.execute(named):
         people.setdefault(name, []).append(who)
-    requests = queue_requests(connection)
+    asked = queue_requests(connection)
     made = [
-        _queue(connection, name, sums.get(name), requests.get(name), counts.get(name, {}),
+        _queue(connection, name, sums.get(name), asked.get(name), counts.get(name, {}),
                people.get(name, []), builds.get(name))
-        for name in dict.fromkeys([*requests, *sums])
+        for name in dict.fromkeys([*asked, *sums])
     ]  # fmt: skip
     return sorted(made, key=lambda each: each.created_at, reverse=True)
 

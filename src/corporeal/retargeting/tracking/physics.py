@@ -124,7 +124,7 @@ def usual_armature(joint: Joint) -> float:
 
 def _compile(robot: Embodiment, servos: Servos, step_s: float) -> Any:
     mujoco = import_mujoco()
-    root = ElementTree.fromstring(to_mjcf(robot, armature=servos.armature))
+    root = ElementTree.fromstring(to_mjcf(robot, armature=servos.armature))  # nosec B314
     fields = {"timestep": repr(step_s), "integrator": "implicitfast", "gravity": f"0 0 -{GRAVITY}"}
     ElementTree.SubElement(root, "option", fields)
     world = root.find("worldbody")
