@@ -3,8 +3,9 @@
 # make docs    set up, then the documentation as a site in site/
 # make test    set up, then every check and test (what .ci/run calls)
 # make quick   lint and the fast tests, for the inner loop
+# make audit   known weaknesses in our code and in what we depend on
 # make bench   the speed benchmarks that need no peer environment
-.PHONY: demo studio page docs test quick fast lint types web partners bench clean
+.PHONY: demo studio page docs test quick fast lint types web partners audit bench clean
 .DEFAULT_GOAL := help
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -81,6 +82,9 @@ test: $(READY) $(PAGE)
 
 fast: $(READY)
 	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow'
+
+audit: $(READY)
+	@BIN=$(BIN) sh tools/audit.sh
 
 bench: $(READY)
 	$(BIN)/python -m bench.episode --peers none

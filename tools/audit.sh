@@ -1,0 +1,34 @@
+#!/bin/sh
+# Looks for known weaknesses: in our code (bandit), and in what we depend on (pip-audit, npm audit).
+# A database that cannot be reached from here is said in a sentence, and is no success of its own:
+# the exit code is 1 for a finding, 3 where something could not be looked at, else 0.
+set -u
+BIN=${BIN:-.venv/bin}
+result=0
+worse() { [ "$result" = 1 ] || result=$1; }
+
+echo "bandit: our code; a line that was reviewed has # nosec and the number of the finding"
+"$BIN/bandit" -q -r src -ll || worse 1
+
+echo "pip-audit: Python packages of this environment"
+if ! answer=$(timeout 300 "$BIN/pip-audit" --timeout 5 --local --skip-editable --progress-spinner off 2>&1); then
+  case $answer in
+    *"Found "*) printf '%s\n' "$answer"; worse 1 ;;
+    *) echo "not audited: the database of PyPI cannot be reached from here; run this where it can."
+       worse 3 ;;
+  esac
+else
+  printf '%s\n' "$answer"
+fi
+
+echo "npm audit: packages of the page"
+if ! answer=$(cd web && timeout 120 npm audit --fetch-retries=0 --omit=dev 2>&1); then
+  case $answer in
+    *"severity vulnerabilit"*|*"vulnerabilities ("*) printf '%s\n' "$answer"; worse 1 ;;
+    *) echo "not audited: the registry of npm does not answer audits from here; run this where it does."
+       worse 3 ;;
+  esac
+else
+  printf '%s\n' "$answer"
+fi
+exit "$result"
