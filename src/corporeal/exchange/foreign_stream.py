@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from corporeal.signal.recognition import (
     sensor_name,
 )
 from corporeal.units import SECOND_NS
+from corporeal.words import listed, some_of
 
 _PLAINLY_JOINTS = re.compile(r"(robot\d_)?(joint_\w+|qpos|qvel)")
 _UNITS = {
@@ -224,13 +225,35 @@ class EpisodeReading:
         self.defects.append(Defect(check, message, self.index, label, found, wanted))
 
     def check_lengths(self) -> None:
-        """Complain of streams that have another number of samples than most."""
-        counts = [len(signal) for signal in self.signals.values()]
-        usual = max(set(counts), key=counts.count, default=0)
-        for label, signal in self.signals.items():
-            if len(signal) != usual:
-                message = f"{label} has {len(signal)} samples, the other streams {usual}"
-                self.complain(INDEX_WRONG, message, label, float(len(signal)), float(usual))
+        """Complain, once, of streams that have another number of samples than the rows.
+
+        How fast those were taken nobody says, so that they promise no rate.
+        """
+        counts = {label: len(signal) for label, signal in self.signals.items()}
+        rows = self._row_count(counts)
+        strays = [label for label, count in counts.items() if count != rows]
+        if not strays:
+            return
+        for label in strays:
+            signal = self.signals[label]
+            spec = signal.spec.model_copy(update={"rate_hz": None})
+            self.signals[label] = replace(signal, spec=spec)
+        first = counts[strays[0]]
+        message = f"{strays[0]} has {first} samples, the other streams {rows}"
+        if len(strays) > 1:
+            lengths = listed(map(str, sorted({counts[label] for label in strays})))
+            message = (
+                f"{some_of(strays, most=2)} have {lengths} "
+                f"samples, the other streams {rows}: nothing says which belong together"
+            )
+        self.complain(INDEX_WRONG, message, strays[0], float(first), float(rows))
+
+    def _row_count(self, counts: Mapping[str, int]) -> int:
+        """How many rows there are: as many as state or action has, whichever most streams have."""
+        known = (*roles.MEASURED, *roles.COMMANDED)
+        main = {counts[label] for label, each in self.signals.items() if each.spec.name in known}
+        given = list(counts.values())
+        return max(main or set(given), key=given.count, default=0)
 
     def to_recording(
         self,

@@ -34,6 +34,8 @@ QUANTILES = (1, 2, 5, 10, 25, 50, 75, 90, 95, 98, 99)
 _HEAD, _MOMENTS = "head", ("total", "squares", "lowest", "highest")
 # Hashes kept of an episode's rows: two sketches of this size tell a shared half from none.
 SKETCH = 128
+# An episode with a smaller share of distinct rows was made with keys: its rows tell nothing.
+DISTINCT = 0.1
 # A point of the path is the mean over so long: the noise of one sample is no motion.
 _SMOOTH_S = 0.07
 
@@ -156,7 +158,8 @@ def _sketch(subject: Subject) -> NDArray[np.uint64]:
     """The smallest hashes of the distinct rows of state and action together (bottom-k sketch).
 
     The share of hashes that two sketches have in common estimates the share of rows that the two
-    episodes have in common (Broder, On the resemblance and containment of documents, 1997).
+    episodes have in common (Broder, On the resemblance and containment of documents, 1997). Keys
+    and buttons give a few rows again and again, which two episodes have in common by nature: none.
     """
     main = _main(subject)
     if main is None:
@@ -170,7 +173,10 @@ def _sketch(subject: Subject) -> NDArray[np.uint64]:
     mixed ^= mixed >> np.uint64(29)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(32)
-    return np.unique(mixed)[:SKETCH]
+    distinct = np.unique(mixed)
+    if len(distinct) < DISTINCT * len(mixed):
+        return np.zeros(0, np.uint64)
+    return distinct[:SKETCH]
 
 
 def _views(subject: Subject) -> dict[str, NDArray[np.uint8]]:

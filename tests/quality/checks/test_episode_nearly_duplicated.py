@@ -67,3 +67,14 @@ def test_episodes_without_a_state_or_alone_are_not_assessed() -> None:
     bare = [without(each, *each.signals) for each in OTHERS[:2]]
     with pytest.raises(NotAssessed, match="no state"):
         list(find(batch_of(*bare)))
+
+
+def test_episodes_made_with_the_same_few_keys_pass() -> None:
+    width = OTHERS[0].signals[STATE][:1].shape[1]
+    keys = np.random.default_rng(0).choice([-0.05, 0.0, 0.05], size=(8, width))
+    made = []
+    for number, recording in enumerate(OTHERS[:2]):
+        pressed = np.random.default_rng(number).integers(0, 8, len(recording.signals[STATE]))
+        bare = without(recording, *(label for label in recording.signals if label != STATE))
+        made.append(edited(bare, STATE, keys[pressed]))
+    assert not list(find(batch_of(*made)))

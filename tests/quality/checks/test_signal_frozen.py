@@ -90,3 +90,32 @@ def test_a_nameless_imu_that_is_stuck_is_found() -> None:
         spec, stuck.time_ns, values + np.random.default_rng(0).normal(size=(400, 6))
     )
     assert not list(CHECK.find(Subject(replace(recording, signals={"observation.imu": trembling}))))
+
+
+def _beside(name: str, values: np.ndarray) -> Subject:
+    """The robot that reaches, and a stream beside it that stands for its first half."""
+    recording = reaching()
+    stamps = recording.signals[POSITION].time_ns
+    spec = Stream(
+        group="observations", name=name, dtype="float64", shape=values.shape[1:], rate_hz=100.0
+    )
+    signals = {**recording.signals, name: ArraySignal(spec, stamps[: len(values)], values)}
+    return Subject(replace(recording, signals=signals))
+
+
+def test_a_gripper_that_is_open_or_closed_passes() -> None:
+    closed = np.where(np.arange(800) < 400, -1.0, 1.0)[:, None]
+    assert list(CHECK.find(_beside("right_gripper", closed))) == []
+
+
+def test_the_rotation_of_a_controller_at_rest_passes() -> None:
+    turned = np.random.default_rng(0).normal(size=(800, 3, 3))
+    turned[:400] = turned[0]
+    assert list(CHECK.find(_beside("controller_rotation", turned))) == []
+
+
+def test_a_map_that_repeats_itself_is_found() -> None:
+    pressed = np.random.default_rng(0).normal(size=(800, 4, 8))
+    pressed[:400] = pressed[0]
+    (finding,) = CHECK.find(_beside("palm_map", pressed))
+    assert finding.frames == ((0, 400),)

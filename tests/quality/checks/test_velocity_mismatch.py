@@ -6,7 +6,16 @@ import re
 
 import numpy as np
 import pytest
-from tests.quality.reaching import VELOCITY, altered, column, exchange, reaching, table, turn
+from tests.quality.reaching import (
+    POSITION,
+    VELOCITY,
+    altered,
+    column,
+    exchange,
+    reaching,
+    table,
+    turn,
+)
 from tests.retargeting.made_results import RATE_HZ, result_of, squatting
 
 from corporeal.errors import NotAssessed
@@ -57,3 +66,17 @@ def test_a_clip_of_half_a_second_that_speeds_up_passes(rising: float) -> None:
     q, base = squatting(61)
     q[:, 20] = 0.1 * np.expm1(rising * np.arange(61) / RATE_HZ)
     assert list(CHECK.find(Subject(recording_of(result_of(q, base))))) == []
+
+
+def test_steps_of_held_positions_are_their_rate() -> None:
+    recording = reaching()
+    held = np.repeat(np.array(recording.signals[POSITION][:])[::2], 2, axis=0)
+    steps = np.diff(held, axis=0, append=held[-1:]) * 100.0
+
+    def hold(values: np.ndarray) -> None:
+        values[:] = held[: len(values)]
+
+    def step(values: np.ndarray) -> None:
+        values[:] = steps[: len(values)]
+
+    assert list(CHECK.find(altered(joint_position=hold, joint_velocity=step))) == []

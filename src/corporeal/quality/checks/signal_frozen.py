@@ -18,6 +18,8 @@ from corporeal.units import SECOND_NS
 from corporeal.words import some_of
 
 MIN_SAMPLES = 20
+# Rows and columns of the matrix of a pose.
+POSE_SIZE = 4
 # Only what a sensor measures trembles; commands, words and switches stand by nature.
 ONE_BY_ONE = (roles.JOINT_VELOCITY, roles.JOINT_TORQUE, roles.IMU, roles.WRENCH, roles.BASE_POSE)
 # These tremble even while the robot rests; whatever else repeats itself may be at rest.
@@ -55,11 +57,11 @@ def find(
         if signal.spec.kind != "array" or signal.spec.group == "actions":
             continue
         track = subject.understood.get(label) or inertial.get(label)
-        if track is None and len(signal.spec.shape) < 2:
+        if track is None and not _is_map(signal):
             continue
         if track is None:
             track = _flat(label, signal)
-        if len(track) < MIN_SAMPLES or not track.values.shape[1]:
+        if len(track) < MIN_SAMPLES or not track.values.shape[1] or _is_switch(track):
             continue
         looked += 1
         least = max(min_samples, round(min_s / track.period_s)) if track.period_s else min_samples
@@ -127,6 +129,18 @@ def _leaps(track: Track, stop: int, columns: list[int]) -> bool:
     after = np.median(steps[1:], axis=0)
     leapt = (after > 0) & (steps[0] > LEAP * after)
     return int(leapt.sum()) >= min(2, len(columns))
+
+
+def _is_map(signal: Signal) -> bool:
+    """Whether rows are maps of a sensor, not the matrix of a rotation or a pose."""
+    return len(signal.spec.shape) > 1 and max(signal.spec.shape) > POSE_SIZE
+
+
+def _is_switch(track: Track) -> bool:
+    """Whether it only ever goes between two values: what has two positions stands by nature."""
+    first = track.values[0]
+    others = track.values[(track.values != first).any(axis=1)]
+    return bool(len(others)) and bool((others == others[0]).all())
 
 
 def _flat(label: str, signal: Signal) -> Track:

@@ -4,8 +4,10 @@ import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.joint_identity import accusations
-from corporeal.quality.evidence.joint_response import Response, motion
+from corporeal.quality.evidence.joint_response import MIN_SAMPLES, Response, motion, paired
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
+from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Array
 from corporeal.words import some_of
 
@@ -37,6 +39,9 @@ def find(subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 
     judged = fits & (moved.targets.std(axis=0) > min_speed)
     judged &= np.array([name not in named for name in moved.names], bool)
     off = np.flatnonzero(judged & (np.abs(slope - 1) > max_slope_error))
+    # Where frames are held, steps and pauses are the rate, and a mean over a few is not.
+    stepwise = _equal_steps(subject, max_slope_error) if len(off) else frozenset()
+    off = np.array([at for at in off.tolist() if moved.names[at] not in stepwise], int)
     if not len(off):
         return
     worst = int(off[np.abs(slope[off] - 1).argmax()])
@@ -56,6 +61,22 @@ def _slopes(moved: Response) -> tuple[Array, Array]:
     """Slope (D,) of velocity on rate through the origin, and whether the two go together."""
     own = np.diagonal(moved.correlation)
     return moved.slope, np.asarray(own > 0.9)
+
+
+def _equal_steps(subject: Subject, max_error: float) -> frozenset[str]:
+    """Joints whose velocity is the step of their position, of the last or of the next."""
+    position, velocity = subject.track(roles.JOINT_POSITION), subject.track(roles.JOINT_VELOCITY)
+    if len(position) != len(velocity) or len(position) < MIN_SAMPLES:
+        return frozenset()
+    shared, ours, theirs = paired(velocity, position)
+    rate = np.diff(bridge_gaps(position.values[:, theirs]), axis=0) / position.period_s
+    speed = bridge_gaps(velocity.values[:, ours])
+    equal: set[str] = set()
+    for stated in (speed[:-1], speed[1:]):
+        apart = np.sqrt(((stated - rate) ** 2).mean(axis=0))
+        size = np.sqrt((rate**2).mean(axis=0))
+        equal |= {name for name, near in zip(shared, apart < max_error * size, strict=True) if near}
+    return frozenset(equal)
 
 
 CHECK = Check(
