@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from corporeal.cli.export_options import numbers_of
 from corporeal.cli.program import program
+from corporeal.episode.facts import RATE
 from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_dataset
 
@@ -220,7 +221,7 @@ def test_the_rate_of_a_motion_is_assumed_aloud_or_given(tmp_path: Path) -> None:
     said = _good("import", path, "--out", tmp_path / "a", "--jobs", "1")
     assert "assumed rate_hz: 60 Hz: the file states none (--source-rate says it)" in said
     (guessed,) = open_dataset(tmp_path / "a")
-    assert guessed.facts.is_rate_assumed
+    assert guessed.facts.assumptions_of(RATE)
     given = ("--source-rate", "30", "--robot", "g1")
     said = _good("import", path, "--out", tmp_path / "b", *given, "--jobs", "1")
     assert "assumed" not in said

@@ -239,6 +239,9 @@ _READ = ("task", "instruction", "instructions", "outcome", "success", "failure",
 ASSUMED: Final = "assumed"
 """The field of metadata that has what a reader assumed and why, by what it is of."""
 RATE: Final = "rate_hz"
+ROBOT: Final = "robot"
+JOINTS: Final = "joints"
+"""Which joint each column is."""
 STREAM_RATES: Final = "stream_rates"
 """What of the rates of single streams, where each is only what its own stamps come to."""
 
@@ -305,10 +308,9 @@ class EpisodeFacts:
         start, end = self.marks_ns.get("start"), self.marks_ns.get("end")
         return None if start is None or end is None else (start / SECOND_NS, end / SECOND_NS)
 
-    @property
-    def is_rate_assumed(self) -> bool:
-        """Whether nobody stated how fast it runs, so that no speed and no duration is sure."""
-        return any(each.of == RATE for each in self.assumed)
+    def assumptions_of(self, *premises: str) -> tuple[Assumption, ...]:
+        """What was assumed of these, such as RATE: without it no speed and no duration is sure."""
+        return tuple(each for each in self.assumed if each.of in premises)
 
     @property
     def are_rates_measured(self) -> bool:

@@ -236,8 +236,9 @@ class EpisodeReading:
             return
         for label in strays:
             signal = self.signals[label]
-            spec = signal.spec.model_copy(update={"rate_hz": None})
-            self.signals[label] = replace(signal, spec=spec)
+            if isinstance(signal, ArraySignal):
+                spec = signal.spec.model_copy(update={"rate_hz": None})
+                self.signals[label] = replace(signal, spec=spec)
         first = counts[strays[0]]
         message = f"{strays[0]} has {first} samples, the other streams {rows}"
         if len(strays) > 1:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.joints import match_joints
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.episode.facts import RATE
+from corporeal.episode.facts import JOINTS, RATE, ROBOT
 from corporeal.episode.recording import Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.foreign_stream import EpisodeReading, stream_name
 from corporeal.schema import roles
+from corporeal.words import listed, some_of
 
 Array = NDArray[np.float64]
 QuaternionOrder = Literal["wxyz", "xyzw"]
@@ -33,6 +34,8 @@ _TURNED_M = 0.001
 _DOUBT_M = 0.001
 _BEYOND_LIMITS_M = 0.1
 _SURE = 0.6
+# The cosine of two axes that are the same.
+_ALONG = 0.9
 _RATES_HZ = (20.0, 24.0, 25.0, 30.0, 50.0, 60.0, 100.0, 120.0, 200.0, 240.0, 250.0, 500.0, 1000.0)
 
 
@@ -119,7 +122,7 @@ def read_motion(
     reading = interpret_motion(motion, robot)
     if robot is None and reading is not None and motion.names is None:
         count = motion.joints.shape[1]
-        assumed["robot"] = f"{reading.robot.name}: it has {count} joints, and the motion fits it"
+        assumed[ROBOT] = f"{reading.robot.name}: it has {count} joints, and the motion fits it"
     if reading is None:
         named = motion.names or tuple(f"joint_{n}" for n in range(motion.joints.shape[1]))
         order = motion.order or "wxyz"
@@ -128,7 +131,7 @@ def read_motion(
     else:
         named, order = reading.columns, reading.order
         if reading.column_confidence < _SURE:
-            assumed["joints"] = f"those of {reading.robot.name}: other orders fit almost as well"
+            assumed[JOINTS] = f"those of {reading.robot.name}: other orders fit almost as well"
         if reading.order_confidence < _SURE:
             assumed["quaternion_order"] = f"{order}: the other fits almost as well"
     rate_hz, why = settle_rate(motion, assumed_hz)
@@ -153,6 +156,8 @@ def interpret_motion(motion: RobotMotion, robot: Embodiment | None) -> MotionRea
     where the file has them, the robot is upright and the lower foot stays where it is.
     """
     readings = list(_readings(motion, robot))
+    if robot is not None:
+        _require_axes(motion, readings)
     if not readings:
         if robot is not None and motion.names is None:
             raise EpisodeError(
@@ -174,6 +179,30 @@ def interpret_motion(motion: RobotMotion, robot: Embodiment | None) -> MotionRea
         ),
         order_confidence=confidence(cost for rival, cost in costs if rival.order != best.order),
     )
+
+
+def _require_axes(motion: RobotMotion, readings: Sequence[MotionReading]) -> None:
+    """Raise EpisodeError if the file's own axes say that it is of another robot than the named."""
+    wrong = min((_other_axes(motion, reading) for reading in readings), key=len, default=())
+    if not wrong:
+        return
+    fit = {each.robot.name for each in _readings(motion, None) if not _other_axes(motion, each)}
+    known = f"they turn as those of {listed(sorted(fit))}" if fit else "no built-in robot fits"
+    raise EpisodeError(
+        f"{motion.name}: columns {some_of(map(str, wrong))} of its joints turn about other axes "
+        f"than those of {readings[0].robot.name}; {known}. Name the right robot with --robot."
+    )
+
+
+def _other_axes(motion: RobotMotion, reading: MotionReading) -> tuple[int, ...]:
+    """Columns that turn about another axis than their joint does, by what the file says of both."""
+    if motion.axes is None:
+        return ()
+    joints = {joint.name: joint for joint in reading.robot.joints}
+    own = np.array([joints[name].axis for name in reading.columns])
+    moved = np.linalg.norm(motion.axes, axis=1) > 0.5
+    along = np.abs((own * motion.axes).sum(axis=1))
+    return tuple(np.flatnonzero(moved & (along < _ALONG)).tolist())
 
 
 def settle_rate(motion: RobotMotion, assumed_hz: float) -> tuple[float, str | None]:
@@ -253,10 +282,8 @@ def _cost(motion: RobotMotion, reading: MotionReading) -> float:
     upper = np.array([np.inf if joint.upper is None else joint.upper for joint in columns])
     cost += _BEYOND_LIMITS_M * float(((joints < lower - 0.1) | (joints > upper + 0.1)).mean())
     if motion.axes is not None:
-        own = np.array([joint.axis for joint in columns])
-        moved = np.linalg.norm(motion.axes, axis=1) > 0.5
-        along = np.abs((own * motion.axes).sum(axis=1))
-        cost += float((along[moved] < 0.9).mean()) if moved.any() else 0.0
+        moved = int((np.linalg.norm(motion.axes, axis=1) > 0.5).sum())
+        cost += len(_other_axes(motion, reading)) / max(1, moved)
     if motion.position is None or motion.quaternion is None:
         return cost
     good = np.isfinite(joints).all(axis=1) & np.isfinite(motion.position[frames]).all(axis=1)

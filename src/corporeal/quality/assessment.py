@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.episode.facts import JOINTS, ROBOT
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Protocol
@@ -114,12 +115,14 @@ def _run(name: str, check: Check, rule: CheckRule, subject: Subject) -> list[Fin
     """The severity is the policy's where it says other than the check, else the finding's own."""
     findings = []
     stated = rule.severity if rule.severity != check.severity else None
-    unsure = check.needs_rate and subject.recording.facts.is_rate_assumed
+    doubts = _assumed(check, subject)
     try:
         for finding in check.find(subject, **rule.limits):
             severity = stated or finding.severity or check.severity
-            if unsure and severity == "fail":
-                severity = "quarantine"
+            if doubts:
+                severity = "quarantine" if severity == "fail" else severity
+                message = f"{finding.message.rstrip('.')}; this rests on what is assumed: {doubts}"
+                finding = replace(finding, message=message)
             findings.append(replace(finding, check=finding.check or name, severity=severity))
     except NotAssessed:
         if not findings:
@@ -127,6 +130,15 @@ def _run(name: str, check: Check, rule: CheckRule, subject: Subject) -> list[Fin
     except CorporealError as error:
         raise NotAssessed(str(error)) from error
     return findings
+
+
+def _assumed(check: Check, subject: Subject) -> str:
+    """What the check must know and the reader of the source assumed; empty if nothing."""
+    if not check.rests_on:
+        return ""
+    premises = (*check.rests_on, *((JOINTS,) if ROBOT in check.rests_on else ()))
+    assumed = subject.recording.facts.assumptions_of(*premises)
+    return "; ".join(f"{each.of}, {each.text}" for each in assumed)
 
 
 @cache

@@ -33,6 +33,9 @@ Topic = Literal[
     "time", "lag", "joints", "frames", "dynamics", "pictures", "sets", "protocol", "records"
 ]
 
+Premise = Literal["rate_hz", "robot"]
+"""What a source may leave open. Who assumes the robot, or the order of its joints, assumes both."""
+
 _HEAD = """\
 # Every check with its severity and limits: the numbers that hold unless another policy says so.
 # A policy of your own needs only what it changes; tasks: and robots: take the same rules.
@@ -115,9 +118,9 @@ class Check:
 
     An `episode` check gets a Subject, a `batch` check a Batch, a `judgement` check what the others
     could not judge. `pictures` says that video must be
-    decoded for it, `needs_rate` that it judges speeds or durations: where nobody stated the rate of
-    a source, a finding of it fails nothing and asks a human. The severity is what a finding means
-    unless the policy says otherwise.
+    decoded for it, `rests_on` what it must know of the source: where its reader had to assume that,
+    a finding fails nothing, asks a human, and says so. The severity is what a finding means unless
+    the policy says otherwise.
     `formerly` are names that it had before: documents, queries and files may still carry them.
     """
 
@@ -127,7 +130,7 @@ class Check:
     unit: str = "1"
     scope: Literal["episode", "batch", "judgement"] = "episode"
     pictures: bool = False
-    needs_rate: bool = False
+    rests_on: tuple[Premise, ...] = ()
     formerly: tuple[str, ...] = ()
 
     @property
@@ -231,6 +234,8 @@ def page(name: str) -> str:
     facts = f"Topic {check.topic}, severity {check.severity}, looks at one {check.scope}"
     if check.pictures:
         facts += ", decodes pictures"
+    if check.rests_on:
+        facts += f", rests on {' and '.join(check.rests_on)}"
     lines += ["", "## Limits", "", f"{facts}. Values are in {check.unit}.", ""]
     if check.limits:
         lines += ["| limit | default |", "|---|---|"]

@@ -156,6 +156,13 @@ def test_another_robot_is_refused_with_the_way_out(tmp_path: Path) -> None:
         open_dataset(path, robot=open_robot("h1")).open(0)
 
 
+def test_a_named_robot_that_the_axes_in_the_file_refute_is_refused(shared_data: Path) -> None:
+    path = shared_data / "retarget" / "asap_g1_23dof"
+    with pytest.raises(EpisodeError, match=r"other axes than those of g1_23dof; .* those of g1\."):
+        open_dataset(path, robot=open_robot("g1_23dof")).open(0)
+    assert open_dataset(path, robot=open_robot("g1")).open(0).embodiment is not None
+
+
 def test_other_files_are_not_taken_for_motions(tmp_path: Path, shared_data: Path) -> None:
     np.savez(tmp_path / "a.npz", poses=np.zeros((5, 72)), trans=np.zeros((5, 3)))
     _pickled(tmp_path / "b.pkl", {"weights": np.zeros(5)})

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.kinematics import Kinematics
+from corporeal.episode.facts import RATE
 from corporeal.errors import EpisodeError
 from corporeal.exchange.formats.motion_csv import read, recognises
 from corporeal.exchange.opening import open_dataset
@@ -74,11 +75,11 @@ def test_the_rate_is_assumed_aloud_unless_it_is_given(tmp_path: Path) -> None:
     assumed = read(path).open(0)
     assert assumed.signals["base_pose"].time_ns[60] == 1_000_000_000
     assert assumed.metadata["assumed"]["rate_hz"] == "60 Hz: the file states none"
-    assert assumed.facts.is_rate_assumed
+    assert assumed.facts.assumptions_of(RATE)
     given = read(path, rate_hz=30.0).open(0)
     assert given.signals["base_pose"].time_ns[60] == 2_000_000_000
     assert {each.of for each in given.facts.assumed} == {"robot"}
-    assert not given.facts.is_rate_assumed
+    assert not given.facts.assumptions_of(RATE)
     named = read(path, rate_hz=30.0, robot=open_robot("g1")).open(0)
     assert named.facts.assumed == ()
 

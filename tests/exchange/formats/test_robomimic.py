@@ -76,6 +76,21 @@ def test_streams_of_different_lengths_are_found(tmp_path: Path) -> None:
     assert [(defect.check, defect.stream) for defect in defects] == [("index_wrong", "obs/object")]
 
 
+def test_streams_on_a_clock_of_their_own_are_one_finding_and_promise_no_rate(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "lift.hdf5")
+    with h5py.File(path, "a") as file:
+        for number in range(40):
+            file[f"data/demo_0/user_info/{number}"] = np.zeros((17, 3))
+    recording = open_dataset(path).open(0)
+    (defect,) = recording.defects
+    assert "user_info/0" in defect.message
+    assert " more have 17 samples" in defect.message
+    assert recording.signals["user_info/0"].spec.rate_hz is None
+    assert recording.signals["actions"].spec.rate_hz is not None
+
+
 def test_links_and_objects_are_left_alone(tmp_path: Path) -> None:
     path = write(tmp_path / "lift.hdf5")
     with h5py.File(path, "a") as file:

@@ -20,13 +20,13 @@ def test_passes_when_all_that_is_needed_could_run() -> None:
     assert not list(find(Judgement({"robot_fell"}, {"torque_mismatch": "no torque"})))
 
 
-def test_finds_needed_checks_that_could_not_run_once_for_each_reason() -> None:
+def test_finds_needed_checks_that_could_not_run_in_one_finding() -> None:
     missing = {"robot_fell": "no base", "joint_jumps": "too short", "action_late": "too short"}
     needed = ["action_late", "joint_jumps", "robot_fell"]
     messages = [finding.message for finding in find(Judgement(needed, missing))]
     assert messages == [
-        "could not be judged: action_late and joint_jumps could not run (too short)",
-        "could not be judged: robot_fell could not run (no base)",
+        "could not be judged: action_late and joint_jumps could not run (too short); "
+        "robot_fell could not run (no base)",
     ]
 
 

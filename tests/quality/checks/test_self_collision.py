@@ -61,3 +61,10 @@ def test_a_touch_of_a_moment_is_no_overlap() -> None:
 def test_a_recording_without_joints_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no joint_position"):
         found(without("joint_position"))
+
+
+def test_an_overlap_that_the_shapes_may_have_alone_asks_a_person() -> None:
+    for least, severity in ((0.001, None), (0.5, "quarantine")):
+        (finding,) = CHECK.find(altered(LABEL, hug), min_sure_m=least)
+        assert finding.severity == severity
+        assert ("rounder than the robot" in finding.message) is (severity is not None)

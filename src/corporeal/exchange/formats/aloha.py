@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 
 from corporeal.embodiment import Embodiment, open_robot
-from corporeal.episode.facts import RATE
+from corporeal.episode.facts import RATE, ROBOT
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
 from corporeal.errors import WriteError
 from corporeal.exchange import hdf5
@@ -105,7 +105,7 @@ def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: in
         if rate_hz is None:
             reading.assumed[RATE] = f"{RATE_HZ:g} Hz, as ALOHA has by default: it states none"
         if model is not None and robot is None:
-            reading.assumed["robot"] = f"{model.name}: its positions have fourteen entries"
+            reading.assumed[ROBOT] = f"{model.name}: its positions have fourteen entries"
         hdf5.take_datasets(reading, path, found, names=named)
         for name, dataset in everything.items():
             if name == _SIZES:

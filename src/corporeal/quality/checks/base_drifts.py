@@ -38,5 +38,10 @@ def find(subject: Subject, *, max_drift_m: float = 0.035) -> Findings:
 
 
 CHECK = Check(
-    find, topic="frames", severity="quarantine", unit="m", formerly=("base_follows_feet",)
+    find,
+    topic="frames",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="m",
+    formerly=("base_follows_feet",),
 )

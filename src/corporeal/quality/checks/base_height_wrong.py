@@ -81,4 +81,11 @@ def _curve(track: Track) -> dict[str, Array]:
     return drawn_whole(track.seconds, {"height_m": track.values[:, track.names.index("z")]})
 
 
-CHECK = Check(find, topic="frames", severity="quarantine", unit="m", formerly=("base_height",))
+CHECK = Check(
+    find,
+    topic="frames",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="m",
+    formerly=("base_height",),
+)

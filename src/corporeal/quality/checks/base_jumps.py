@@ -42,7 +42,7 @@ CHECK = Check(
     find,
     topic="frames",
     severity="fail",
-    needs_rate=True,
+    rests_on=("rate_hz",),
     unit="m",
     formerly=("no_base_teleports",),
 )

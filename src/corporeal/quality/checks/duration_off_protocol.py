@@ -32,7 +32,7 @@ CHECK = Check(
     find,
     topic="protocol",
     severity="fail",
-    needs_rate=True,
+    rests_on=("rate_hz",),
     unit="s",
     formerly=("protocol_duration",),
 )

@@ -44,4 +44,11 @@ def find(subject: Subject, *, max_depth_m: float = 0.03, min_duration_s: float =
     )
 
 
-CHECK = Check(find, topic="frames", severity="quarantine", unit="m", formerly=("feet_penetration",))
+CHECK = Check(
+    find,
+    topic="frames",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="m",
+    formerly=("feet_penetration",),
+)

@@ -97,4 +97,11 @@ def _curves(footing: Footing, upward: Array, first: int, stop: int) -> dict[str,
     return {"time_s": footing.time_ns[picked] / 1e9, **loads, **above}
 
 
-CHECK = Check(find, topic="dynamics", severity="quarantine", unit="m", formerly=("feet_contact",))
+CHECK = Check(
+    find,
+    topic="dynamics",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="m",
+    formerly=("feet_contact",),
+)

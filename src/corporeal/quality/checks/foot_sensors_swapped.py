@@ -34,4 +34,6 @@ def find(subject: Subject) -> Findings:
     )
 
 
-CHECK = Check(find, topic="dynamics", severity="fail", formerly=("wrench_sides",))
+CHECK = Check(
+    find, topic="dynamics", severity="fail", rests_on=("robot",), formerly=("wrench_sides",)
+)

@@ -36,4 +36,11 @@ def find(subject: Subject, *, max_slide_m: float = 0.035) -> Findings:
         )
 
 
-CHECK = Check(find, topic="frames", severity="quarantine", unit="m", formerly=("feet_slide",))
+CHECK = Check(
+    find,
+    topic="frames",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="m",
+    formerly=("feet_slide",),
+)

@@ -26,5 +26,10 @@ def find(subject: Subject, *, max_lag_s: float = 0.005, min_confidence: float = 
 
 
 CHECK = Check(
-    find, topic="lag", severity="quarantine", unit="s", formerly=("force_follows_motion",)
+    find,
+    topic="lag",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="s",
+    formerly=("force_follows_motion",),
 )

@@ -92,4 +92,11 @@ def _unit(share: float) -> str | None:
     return next((name for gain, name in UNITS.items() if 0.85 < share / gain < 1.15), None)
 
 
-CHECK = Check(find, topic="dynamics", severity="quarantine", unit="N", formerly=("force_bias",))
+CHECK = Check(
+    find,
+    topic="dynamics",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="N",
+    formerly=("force_bias",),
+)

@@ -125,7 +125,7 @@ CHECK = Check(
     find,
     topic="frames",
     severity="fail",
-    needs_rate=True,
+    rests_on=("rate_hz", "robot"),
     unit="m/s",
     formerly=("end_effector_speed",),
 )

@@ -155,5 +155,10 @@ def _angle(one: Array, other: Array) -> float:
 
 
 CHECK = Check(
-    find, topic="frames", severity="fail", needs_rate=True, unit="m/s2", formerly=("imu_gravity",)
+    find,
+    topic="frames",
+    severity="fail",
+    rests_on=("rate_hz", "robot"),
+    unit="m/s2",
+    formerly=("imu_gravity",),
 )

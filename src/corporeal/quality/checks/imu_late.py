@@ -21,4 +21,11 @@ def find(subject: Subject, *, max_lag_s: float = 0.005, min_confidence: float = 
     yield from out_of_step(looked, max_lag_s)
 
 
-CHECK = Check(find, topic="lag", severity="fail", unit="s", formerly=("imu_follows_motion",))
+CHECK = Check(
+    find,
+    topic="lag",
+    severity="fail",
+    rests_on=("robot",),
+    unit="s",
+    formerly=("imu_follows_motion",),
+)

@@ -100,5 +100,10 @@ def _curves(reference: ImuReference) -> dict[str, np.ndarray]:
 
 
 CHECK = Check(
-    find, topic="frames", severity="fail", needs_rate=True, unit="rad/s", formerly=("imu_rotation",)
+    find,
+    topic="frames",
+    severity="fail",
+    rests_on=("rate_hz", "robot"),
+    unit="rad/s",
+    formerly=("imu_rotation",),
 )

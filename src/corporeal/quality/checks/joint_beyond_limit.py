@@ -55,4 +55,6 @@ def _excess(values: Array, lower: float, upper: float) -> Array:
     return np.where(np.isfinite(over), over, 0.0)
 
 
-CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_limits",))
+CHECK = Check(
+    find, topic="joints", severity="fail", rests_on=("robot",), formerly=("joint_limits",)
+)

@@ -137,4 +137,11 @@ def _breadth_first(robot: Embodiment) -> list[str]:
     return [joint.name for joint in order]
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="joints", formerly=("joint_names",))
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="fail",
+    rests_on=("robot",),
+    unit="joints",
+    formerly=("joint_names",),
+)

@@ -61,4 +61,11 @@ def _follows(answer: Response) -> Flags:
     return np.asarray((own > 0.95) & (answer.slope > 0.7) & (answer.slope < 1.4))
 
 
-CHECK = Check(find, topic="joints", severity="quarantine", unit="rad", formerly=("joint_offsets",))
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="rad",
+    formerly=("joint_offsets",),
+)

@@ -76,4 +76,6 @@ def _finding(
     )
 
 
-CHECK = Check(find, topic="joints", severity="fail", needs_rate=True, formerly=("joint_speed",))
+CHECK = Check(
+    find, topic="joints", severity="fail", rests_on=("rate_hz", "robot"), formerly=("joint_speed",)
+)

@@ -6,7 +6,7 @@ from corporeal.words import listed
 
 
 def find(judgement: Judgement) -> Findings:
-    """Yield the needed checks that could not run, once for each reason.
+    """Yield the needed checks that could not run and their reasons, in one finding.
 
     A policy names the checks under `needs`, by what the source has: joints, cameras, a robot.
 
@@ -17,12 +17,17 @@ def find(judgement: Judgement) -> Findings:
     for name in judgement.needed:
         if name in judgement.not_assessed:
             by_reason.setdefault(judgement.not_assessed[name], []).append(name)
-    for reason, names in by_reason.items():
-        yield Finding(
-            f"could not be judged: {listed(names)} could not run ({reason.rstrip('.')})",
-            value=float(len(names)),
-            limit=0.0,
-        )
+    if not by_reason:
+        return
+    parts = [
+        f"{listed(names)} could not run ({reason.rstrip('.')})"
+        for reason, names in by_reason.items()
+    ]
+    yield Finding(
+        f"could not be judged: {'; '.join(parts)}",
+        value=float(sum(map(len, by_reason.values()))),
+        limit=0.0,
+    )
 
 
 CHECK = Check(find, topic="records", severity="quarantine", scope="judgement")

@@ -50,4 +50,11 @@ def _require_evidence(subject: Subject) -> None:
             raise NotAssessed("neither legs nor a gyro tell the order of the quaternion") from None
 
 
-CHECK = Check(find, topic="frames", severity="fail", unit="deg", formerly=("quaternion_order",))
+CHECK = Check(
+    find,
+    topic="frames",
+    severity="fail",
+    rests_on=("robot",),
+    unit="deg",
+    formerly=("quaternion_order",),
+)

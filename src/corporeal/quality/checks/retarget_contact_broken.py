@@ -95,4 +95,11 @@ def _finding(
     )
 
 
-CHECK = Check(find, topic="frames", severity="quarantine", unit="m", formerly=("retarget_contact",))
+CHECK = Check(
+    find,
+    topic="frames",
+    severity="quarantine",
+    rests_on=("robot",),
+    unit="m",
+    formerly=("retarget_contact",),
+)

@@ -153,4 +153,6 @@ def _felt(subject: Subject) -> tuple[str, Array, Array, Array]:
     return track.label, track.seconds, height[:, 0], tilt
 
 
-CHECK = Check(find, topic="frames", severity="fail", formerly=("stays_upright",))
+CHECK = Check(
+    find, topic="frames", severity="fail", rests_on=("robot",), formerly=("stays_upright",)
+)

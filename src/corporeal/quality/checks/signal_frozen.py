@@ -133,7 +133,8 @@ def _leaps(track: Track, stop: int, columns: list[int]) -> bool:
 
 def _is_map(signal: Signal) -> bool:
     """Whether rows are maps of a sensor, not the matrix of a rotation or a pose."""
-    return len(signal.spec.shape) > 1 and max(signal.spec.shape) > POSE_SIZE
+    shape = np.shape(signal[:1])[1:]
+    return len(shape) > 1 and max(shape) > POSE_SIZE
 
 
 def _is_switch(track: Track) -> bool:

@@ -50,4 +50,11 @@ def find(subject: Subject, *, max_excess: float = 0.15, min_samples: int = 2) ->
     )
 
 
-CHECK = Check(find, topic="dynamics", severity="fail", unit="N m", formerly=("effort_limits",))
+CHECK = Check(
+    find,
+    topic="dynamics",
+    severity="fail",
+    rests_on=("robot",),
+    unit="N m",
+    formerly=("effort_limits",),
+)

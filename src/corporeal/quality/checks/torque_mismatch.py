@@ -168,7 +168,7 @@ CHECK = Check(
     find,
     topic="dynamics",
     severity="fail",
-    needs_rate=True,
+    rests_on=("rate_hz", "robot"),
     unit="N m",
     formerly=("torque_matches_dynamics",),
 )

@@ -80,5 +80,9 @@ def _equal_steps(subject: Subject, max_error: float) -> frozenset[str]:
 
 
 CHECK = Check(
-    find, topic="joints", severity="fail", needs_rate=True, formerly=("velocity_matches_position",)
+    find,
+    topic="joints",
+    severity="fail",
+    rests_on=("rate_hz",),
+    formerly=("velocity_matches_position",),
 )
