@@ -127,7 +127,7 @@ def off_by(truth: Spans, findings: Sequence[Finding]) -> float | None:
 
 @cache
 def _request(pictures: bool) -> InspectionOptions:
-    return InspectionOptions(policy=default_policy(), pictures=pictures)
+    return InspectionOptions(policy=default_policy(), pictures=pictures, quick=not pictures)
 
 
 @cache

@@ -4,7 +4,11 @@ A judgement is of one check on one set, or on every set (*): true where the data
 false where it has not, null where the raw data does not tell, with the reason. `judged.json`
 beside this file holds them; a finding that nobody judged is listed and counts for neither.
 
-python -m bench.detection.real ../shared/data --json out/bench_real.json
+`--held-out` judges the sets that `bench.detection.held_out` fetches, too, `--page` writes the
+section of docs/detection.md. `first_look.json` has what was said of those sets before anybody
+looked at them, by the checks of that day, and what a person judged of it then.
+
+python -m bench.detection.real ../shared/data --held-out DIR --page out/real.md
 """
 
 from __future__ import annotations
@@ -13,13 +17,15 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from bench.detection import held_out
+from bench.detection.real_page import RealFinding, section
 from bench.episode.report import machine
 from corporeal.errors import CorporealError
 from corporeal.interface import check
@@ -37,7 +43,7 @@ SETS: tuple[tuple[str, str | None], ...] = (
     ("hdf5_rlds/robomimic/robomimic_mh/dummy_data/lift_image.hdf5", None),
     ("hdf5_rlds/robosuite_human/SawyerLift/demo.hdf5", None),
     ("hdf5_rlds/robosuite_human/BaxterPegInHole/demo.hdf5", None),
-    ("retarget/asap_g1_23dof", "g1_23dof"),
+    ("retarget/asap_g1_23dof", None),
     ("retarget/isaaclab_amp", None),
     ("retarget/locomujoco", None),
     ("retarget/g1_csv_xyzw/dance_102/G1_Take_102.bvh_60hz.csv", "g1"),
@@ -55,19 +61,6 @@ SETS: tuple[tuple[str, str | None], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class RealFinding:
-    """What one check says of one set: how often, how gravely, and the first sentence."""
-
-    set: str
-    check: str
-    severity: str
-    findings: int
-    sentence: str
-    is_true: bool | None
-    reason: str
-
-
 def main() -> int:
     """0, whatever was found: a benchmark is no test."""
     asked = _arguments()
@@ -75,16 +68,21 @@ def main() -> int:
     rows: list[RealFinding] = []
     episodes: dict[str, int] = {}
     console = Console()
-    for name, robot in SETS:
+    places = [(asked.data, name, robot) for name, robot in SETS]
+    places += [(asked.held_out, name, None) for name in held_out.SETS] if asked.held_out else []
+    for folder, name, robot in places:
         if asked.only and not any(part in name for part in asked.only.split(",")):
             continue
         try:
-            episodes[name], found = _findings(asked.data / name, robot)
+            episodes[name], found = _findings(folder / name, robot)
         except CorporealError as error:
             console.print(f"{name}: {error}", soft_wrap=True)
             continue
         rows += _judged(name, found, judged)
     _show(console, rows, episodes)
+    if asked.page:
+        asked.page.parent.mkdir(parents=True, exist_ok=True)
+        asked.page.write_text(section(rows, episodes))
     if asked.json:
         asked.json.parent.mkdir(parents=True, exist_ok=True)
         facts = {
@@ -152,6 +150,8 @@ def _show(console: Console, rows: list[RealFinding], episodes: dict[str, int]) -
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="the folder of real sample data")
+    parser.add_argument("--held-out", type=Path, help="the folder that held_out.py filled")
+    parser.add_argument("--page", type=Path, help="where the section of the page is written")
     parser.add_argument("--only", help="sets whose names have one of these words, with commas")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()

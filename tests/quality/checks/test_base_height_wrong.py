@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.quality.standing import altered, standing, without
@@ -57,3 +59,14 @@ def test_a_robot_on_a_box_is_in_no_other_unit() -> None:
     (finding,) = found(altered("debug/base_pose", climb))
     assert " in " not in finding.message.partition("stands at")[2]
     assert finding.severity != "fail"
+
+
+def test_frames_in_the_air_do_not_count_where_the_episode_names_them() -> None:
+    def fly(values: np.ndarray) -> None:
+        values[: int(0.97 * len(values)), 2] += 0.3
+
+    flown = altered("debug/base_pose", fly).recording
+    end = int(0.97 * len(flown.signals["debug/base_pose"]))
+    stated = {"retargeting": {"ground_height_m": 0.0, "airborne": [[0, end]]}}
+    assert len(list(CHECK.find(Subject(flown)))) == 1
+    assert list(CHECK.find(Subject(replace(flown, metadata=stated)))) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.quality.standing import altered, standing, without
@@ -39,3 +41,14 @@ def test_a_robot_that_lands_after_a_jump_is_on_the_ground() -> None:
         values[100:, 2] += 0.25 * np.abs(np.sin(np.arange(len(values) - 100) / 40))
 
     assert found(altered("debug/base_pose", jump)) == []
+
+
+def test_the_ground_that_a_retargeted_episode_states_is_taken() -> None:
+    def lower(values: np.ndarray) -> None:
+        values[:, 2] -= 0.2
+        values[300:400, 2] -= 0.04
+
+    stated = {"retargeting": {"ground_height_m": -0.2, "airborne": []}}
+    sunk = altered("debug/base_pose", lower).recording
+    (finding,) = found(Subject(replace(sunk, metadata=stated)))
+    assert finding.frames == ((300, 400),)

@@ -43,6 +43,13 @@ def test_an_uncertain_clock_is_reported() -> None:
     assert "source head" in finding.message
 
 
+@pytest.mark.parametrize(("uncertainty_ns", "count"), [(6_000_000, 1), (2_000_000, 0), (None, 0)])
+def test_a_clock_is_as_sure_as_its_uncertainty(uncertainty_ns: int | None, count: int) -> None:
+    clock = {"residual_ns": 2_000_000, "uncertainty_ns": uncertainty_ns}
+    recording = replace(moving(), metadata={"clocks": {"head": clock}})
+    assert len(list(CHECK.find(Subject(recording)))) == count
+
+
 def test_one_stream_alone_is_not_assessed() -> None:
     recording = moving()
     with pytest.raises(NotAssessed, match="only one"):

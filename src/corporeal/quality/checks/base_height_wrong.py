@@ -17,8 +17,10 @@ COMES_DOWN = 0.05
 
 
 def find(subject: Subject, *, max_offset_m: float = 0.03, max_ratio: float = 1.6) -> Findings:
-    """Yield a base that is too high or low to stand, or whose soles miss the ground z = 0.
+    """Yield a base that is too high or low to stand, or whose soles miss the ground.
 
+    The ground is where a retargeted episode says, else z = 0; frames in which the episode says that
+    nothing touches it do not count.
     With legs in the data the soles tell the offset, to `max_offset_m`; soles that come down to the
     ground at times are those of a robot that jumps or climbs. Without legs the height is held
     against the standing robot's: over `max_ratio` times as high throughout, or below the ground.
@@ -41,13 +43,14 @@ def find(subject: Subject, *, max_offset_m: float = 0.03, max_ratio: float = 1.6
         yield _implausible(track, middle, standing.height, max_ratio)
         return
     footing = attempt(footing_of, subject)
-    if footing is not None and abs(footing.ground) > max_offset_m and not _lands(footing):
-        side = "below" if footing.ground < 0 else "above"
+    offset = 0.0 if footing is None else footing.ground - footing.floor
+    if footing is not None and abs(offset) > max_offset_m and not _lands(footing):
+        side = "below" if offset < 0 else "above"
         yield Finding(
-            f"the soles stand {abs(footing.ground):.3f} m {side} the ground by {track.label}: its "
+            f"the soles stand {abs(offset):.3f} m {side} the ground by {track.label}: its "
             f"height is off by a constant.",
             stream=track.label,
-            value=footing.ground,
+            value=offset,
             limit=max_offset_m,
             evidence=_curve(track),
         )
@@ -72,9 +75,10 @@ def _implausible(track: Track, middle: float, standing: float, max_ratio: float)
 
 def _lands(footing: Footing) -> bool:
     """Whether soles that are above the ground most of the time come down to it at times."""
-    lower = np.nanmin(footing.lowest, axis=1)
+    lower = np.nanmin(footing.lowest, axis=1) - footing.floor
     down = float(np.nanquantile(lower, COMES_DOWN))
-    return footing.ground > 0 and down < footing.ground / 2
+    offset = footing.ground - footing.floor
+    return offset > 0 and down < offset / 2
 
 
 def _curve(track: Track) -> dict[str, Array]:

@@ -12,14 +12,16 @@ from corporeal.words import some_of
 def find(subject: Subject, *, max_depth_m: float = 0.03, min_duration_s: float = 0.02) -> Findings:
     """Yield the frames in which a sole is more than `max_depth_m` below the ground.
 
-    The ground is z = 0, or where the robot stands if that is a little lower. A robot that jumps or
-    steps on something is above it; what it then comes down to is no depth.
+    The ground is where a retargeted episode says, else z = 0, or where the robot stands if that is
+    a little lower. A robot that jumps or steps on something is above it; what it then comes down
+    to is no depth.
 
     Why: a foot in the floor is a base or a leg that is wrong, and no simulator can replay it.
     Fix: raise the base, or solve the legs again with the ground as a constraint.
     """
     footing = footing_of(subject)
-    ground = 0.0 if footing.ground < -max_depth_m else min(0.0, footing.ground)
+    is_off = footing.ground < footing.floor - max_depth_m
+    ground = footing.floor if is_off else min(footing.floor, footing.ground)
     depth = ground - footing.lowest
     seconds = footing.time_ns / 1e9
     deep = np.nan_to_num(depth).max(axis=1) > max_depth_m

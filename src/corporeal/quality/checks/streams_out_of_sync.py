@@ -18,7 +18,8 @@ def find(subject: Subject, *, max_skew_s: float = 0.005, min_overlap: float = 0.
     a stream that begins late and also ends late, by `max_skew_s` more than that, is shifted. Where
     streams were started and stopped one by one, only an overlap below `min_overlap` counts, and of
     topics in a bag, whose rates nobody stated, only none at all. A
-    source whose clock the recorder knew no better than `max_skew_s` is reported too.
+    source whose clock the recorder knew no better than `max_skew_s` is reported too; of one that
+    is stamped on arrival, nobody knows how late it is.
 
     Why: frames that belong together are paired by their stamps.
     Fix: run the sync test, correct the offset of the source's clock, and align again.
@@ -71,11 +72,13 @@ def _uncertain(
     clocks: Mapping[str, Any], is_timed: Callable[[str], bool], max_skew_s: float
 ) -> Findings:
     for name, facts in clocks.items():
-        residual = facts.get("residual_ns") if isinstance(facts, Mapping) else None
-        timed = is_timed(str(name))
-        if timed and isinstance(residual, int | float) and residual > 1e9 * max_skew_s:
-            message = f"the clock of source {name} is known to {residual / 1e6:.1f} ms only"
-            yield Finding(message, value=float(residual) / 1e9, limit=max_skew_s)
+        if not isinstance(facts, Mapping) or not is_timed(str(name)):
+            continue
+        # Older recordings have the residual alone.
+        known_ns = facts.get("uncertainty_ns", facts.get("residual_ns"))
+        if isinstance(known_ns, int | float) and known_ns > 1e9 * max_skew_s:
+            message = f"the clock of source {name} is known to {known_ns / 1e6:.1f} ms only"
+            yield Finding(message, value=float(known_ns) / 1e9, limit=max_skew_s)
 
 
 CHECK = Check(

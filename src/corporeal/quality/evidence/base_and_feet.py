@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +30,7 @@ from corporeal.quality.evidence.rigid_motion import (
 from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.runs import Flags, runs
+from corporeal.signal.runs import Flags, flags_of, runs
 from corporeal.signal.track import Array, Track
 
 # Where w x y z are found in the four columns that are said to be w x y z.
@@ -184,7 +185,8 @@ class Footing:
 
     `centres` (T, F, 3) are the middles of the soles, `turns` (T, F, 3, 3) their axes, `lowest`
     (T, F) the height of the lowest point of each. `ground` is the height that the robot stands
-    on, from the data alone.
+    on, from the data alone; `floor` the one that it should stand on, which a retargeted episode
+    states, else 0.
     """
 
     names: tuple[str, ...]
@@ -194,6 +196,7 @@ class Footing:
     turns: Array
     lowest: Array
     ground: float
+    floor: float = 0.0
 
     @property
     def above(self) -> Array:
@@ -238,6 +241,10 @@ def footing_of(subject: Subject) -> Footing:
     finite = lower[np.isfinite(lower)]
     if not finite.size:
         raise NotAssessed("base pose or joints have no finite sample")
+    floor, flies = _stated_ground(subject, len(lower))
+    finite = lower[np.isfinite(lower) & ~flies]
+    if not finite.size:
+        raise NotAssessed("nothing is meant to touch the ground at any time")
     ground = float(np.quantile(finite, GROUND_SHARE))
     standing = subject.robot.standing
     if standing is not None and abs(ground) > FAR * standing.height:
@@ -250,7 +257,23 @@ def footing_of(subject: Subject) -> Footing:
         np.stack(turns, axis=1),
         np.stack(lowest, axis=1),
         ground,
+        floor,
     )
+
+
+def _stated_ground(subject: Subject, frames: int) -> tuple[float, Flags]:
+    """The height of the ground, and when nobody is on it, as a retargeted episode states them."""
+    said = subject.recording.facts.other.get("retargeting")
+    facts = said if isinstance(said, Mapping) else {}
+    height, spans = facts.get("ground_height_m"), facts.get("airborne")
+    whole = [span for span in spans if _is_span(span)] if isinstance(spans, list | tuple) else []
+    flies = flags_of(tuple((max(0, int(a)), min(frames, int(b))) for a, b in whole), frames)
+    is_height = isinstance(height, int | float) and np.isfinite(height)
+    return (float(height) if is_height else 0.0), flies
+
+
+def _is_span(span: object) -> bool:
+    return isinstance(span, list | tuple) and len(span) == 2 and all(type(n) is int for n in span)
 
 
 @once_per_subject
