@@ -1,6 +1,7 @@
 """Ours and its peers on every clip: speed, errors, feet, limits, collisions, smoothness.
 
 python -m bench.retarget --peers mink,asap --out out/bench_retarget.json
+python -m bench.retarget --peers none --unseen --out out/bench_retarget_unseen.json
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from bench.retarget import table
 from bench.retarget.clips import Clip, clips
 from bench.retarget.contest import ASAP, HOLOSOMA, OURS, PEERS, published_alone, run_clip
 from bench.retarget.measuring import Figures, added
+from bench.retarget.unseen import unseen_clips
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.errors import CorporealError
 from corporeal.retargeting.solve import retarget_motion
@@ -27,7 +29,8 @@ def main() -> int:
     """0 when every clip ran, 1 when one did not."""
     asked = _arguments()
     robot = open_robot("g1")
-    chosen = [clip for clip in clips() if asked.only in clip.name]
+    every = unseen_clips() if asked.unseen else clips()
+    chosen = [clip for clip in every if asked.only in clip.name]
     if not chosen:
         print(f"no clip has {asked.only!r} in its name", file=sys.stderr)
         return 1
@@ -45,7 +48,7 @@ def main() -> int:
         except CorporealError as error:
             failed[clip.name] = str(error)
             print(f"{clip.name}: failed: {error}", file=sys.stderr)
-    alone = dict(published_alone(robot))
+    alone = {} if asked.unseen else dict(published_alone(robot))
     text = _report(rows, alone, failed)
     print(text)
     asked.out.parent.mkdir(parents=True, exist_ok=True)
@@ -118,6 +121,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.retarget", description=__doc__)
     parser.add_argument("--peers", type=_peers, default=("mink", "asap"), help="none, or a list")
     parser.add_argument("--only", default="", help="clips with this in their names")
+    parser.add_argument("--unseen", action="store_true", help="clips that took no part, fetched")
     parser.add_argument("--out", type=Path, default=Path("out/bench_retarget.json"))
     return parser.parse_args()
 

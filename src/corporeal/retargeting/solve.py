@@ -54,6 +54,8 @@ SETTLED_BASE, SETTLED = 0.03, 0.006
 COARSE_HZ = 15.0
 # Steps of the three solves at most; they end before once nothing is gained.
 COARSE_STEPS, FINE_STEPS, SETTLE_STEPS = 60, 30, 40
+# A step that gains less than this share of the cost is the last with which the person is followed.
+FOLLOWED = 3e-3
 # Links are first pushed gently and early, so that a hand finds its way around, then firmly.
 SOFT, WIDE_M = 40.0, 0.015
 FIRM, EASED, NARROW_M = 120.0, 600.0, 0.006
@@ -100,11 +102,12 @@ def _follow_person(
     person = on_the_floor(motion, ground)
     supports = supports_of(person, mapped, body_of(person))
     goals = lay_feet(goals_of(person, mapped), person, mapped, supports)
+    goals = replace(goals, supports=supports)
     goals, lift = level_floor(goals, mapped.soles, person.rate_hz)
     raised = person.positions + (lift / goals.scales["leg"])[:, None, None] * UP
     person = replace(person, positions=raised)
     footholds = footholds_of(goals, mapped.soles, person.rate_hz)
-    goals = replace(goals, contacts=footholds.stands, supports=supports)
+    goals = replace(goals, contacts=footholds.stands)
     tasks = ClipTasks(Chain(mapped), person, goals, footholds)
     work = _Work(tasks, settings, report)
     result = work.result(work.start())
@@ -211,11 +214,12 @@ class _Work:
         some = np.unique(np.append(np.arange(0, frames, stride), frames - 1))
         picked = [pick_frames(task, some) for task in tasks]
         few = self._follow_problem(picked, rate / stride, len(some))
-        state, _ = solve(few, start.part(some), steps=COARSE_STEPS, tolerance=3e-3)
+        state, _ = solve(few, start.part(some), steps=COARSE_STEPS, tolerance=FOLLOWED)
         every = replace(
             self._follow_problem(tasks, rate, frames), avoidance=self._avoidance(SOFT, WIDE_M)
         )
-        state, progress = solve(every, _fill_frames(state, some, frames), steps=FINE_STEPS)
+        begun = _fill_frames(state, some, frames)
+        state, progress = solve(every, begun, steps=FINE_STEPS, tolerance=FOLLOWED)
         return state, progress.converged
 
     def _follow_problem(self, tasks: Sequence[Task], rate_hz: float, frames: int) -> ClipProblem:

@@ -9,7 +9,8 @@ import pytest
 from tests.retargeting.people import walking_person
 
 from corporeal.embodiment import open_robot
-from corporeal.retargeting.goal.goals import body_of
+from corporeal.retargeting.goal.footholds import ground_of
+from corporeal.retargeting.goal.goals import body_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.goal.supports import supports_of
 from corporeal.retargeting.measure.metrics import measure_result
@@ -70,6 +71,22 @@ def test_somebody_who_kneels_rests_on_the_knees() -> None:
 
 def test_somebody_who_lies_rests_on_pelvis_chest_and_more() -> None:
     assert {"pelvis", "chest", "left_knee", "right_knee"} <= resting(lying_person())
+
+
+def test_somebody_whose_feet_are_held_up_behind_is_on_the_floor_under_the_knees() -> None:
+    person = kneeling_person()
+    points = person.positions.copy()
+    for side in ("left", "right"):
+        for part in ("ankle", "heel", "toe"):
+            points[:, POINTS.index(f"{side}_{part}"), 2] += 0.2
+    crawling = replace(person, positions=points)
+    knee = crawling.point("left_knee")[0, 2]
+    ground = ground_of(crawling)
+    assert ground.toe == pytest.approx(knee - 0.05, abs=0.01)
+    assert not ground.touches.any()
+    assert {"left_knee", "right_knee"} <= resting(on_the_floor(crawling, ground))
+    # Feet on the floor say themselves where it is.
+    assert ground_of(person).touches.any()
 
 
 def test_a_hand_that_reaches_down_carries_nobody() -> None:

@@ -21,6 +21,7 @@ from corporeal.geometry import (
 )
 from corporeal.retargeting.goal.robot_map import robot_map
 from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
+from corporeal.retargeting.solver.clip_solver import ClipProblem, SolverRoom, normal_equations
 from corporeal.retargeting.solver.tasks import (
     FloorTask,
     LevelTask,
@@ -77,15 +78,18 @@ def slopes(chain: Chain, state: MotionState, value: Callable[[MotionState], Arra
 
 
 def filled(chain: Chain, tasks: Sequence[Task], state: MotionState) -> tuple[Array, Array]:
-    """What tasks write one after the other: derivatives and residuals."""
-    rows = sum(task.rows for task in tasks)
-    jacobian, rest = np.zeros((len(state), rows, chain.size)), np.zeros((len(state), rows))
-    posed, row = chain.posed(state), 0
+    """What tasks write one after the other: derivatives (T, R, size) and residuals (T, R)."""
+    posed = chain.posed(state)
+    jacobian, rest = list[Array](), list[Array]()
     for task in tasks:
-        own = slice(row, row + task.rows)
-        task.fill(chain, posed, slice(0, len(state)), jacobian[:, own], rest[:, own])
-        row += task.rows
-    return jacobian, rest
+        pulls = [np.zeros((task.rows, 6, len(state))) for _ in task.links]
+        rest.append(np.zeros((len(state), task.rows)))
+        task.fill(posed, slice(0, len(state)), pulls, rest[-1])
+        rows = np.zeros((task.rows, chain.size, len(state)))
+        for link, own in zip(task.links, pulls, strict=True):
+            rows += chain.derivatives(posed.motions, link, own)
+        jacobian.append(rows.transpose(2, 0, 1))
+    return np.concatenate(jacobian, axis=1), np.concatenate(rest, axis=1)
 
 
 def turned_a_little(rotations: Array) -> Array:
@@ -129,15 +133,44 @@ def test_the_derivatives_of_a_limb_are_those_of_small_steps(name: str, near: str
     places = {**robot.places, "hand": robot.robot.end_effectors["left_hand"]}
     (first, start), (link, end) = (chain.kinematics.place(places[each]) for each in (near, far))
 
+    state = somewhere(chain)
+    goal = normalise(np.random.default_rng(5).normal(size=(len(state), 3)))
+    task = LimbTask(first, start[:, 3], link, end[:, 3], goal, np.full(len(state), 2.0))
+
     def way(state: MotionState) -> Array:
         posed = chain.posed(state)
         return np.asarray(posed.point(link, end[:, 3]) - posed.point(first, start[:, 3]))
 
-    state = somewhere(chain)
-    posed, rows = chain.posed(state), np.zeros((len(state), 3, chain.size))
-    ends = posed.point(first, start[:, 3]), posed.point(link, end[:, 3])
-    chain.limb_rows(posed, first, link, *ends, rows)
-    np.testing.assert_allclose(rows, slopes(chain, state, way), atol=1e-6)
+    # Its length is taken as given: only a limb with a sliding joint changes it.
+    length = np.linalg.norm(way(state), axis=1)[:, None, None]
+    shown = slopes(chain, state, way) * 2.0 / length
+    np.testing.assert_allclose(filled(chain, [task], state)[0], shown, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_pulls_summed_along_the_tree_give_the_equations_of_all_rows(name: str) -> None:
+    chain, rng = chain_of(name), np.random.default_rng(9)
+    state, robot = somewhere(chain), chain.robot
+    places = {**robot.places, **robot.robot.end_effectors, **robot.robot.feet}
+    tasks: list[Task] = []
+    for place in places.values():
+        link, placed = chain.kinematics.place(place)
+        goal, weight = rng.normal(size=(2, len(state), 3))
+        tasks.append(PointTask(link, placed[:, 3], goal, weight))
+        tasks.append(LevelTask(link, placed[:, 1], weight[:, 0]))
+    (near, start), (link, end) = (
+        chain.kinematics.place(robot.places[f"left_{part}"]) for part in ("knee", "ankle")
+    )
+    direction = normalise(rng.normal(size=(len(state), 3)))
+    tasks.append(LimbTask(near, start[:, 3], link, end[:, 3], direction, np.ones(len(state))))
+    still = np.zeros((len(state), len(chain.columns)))
+    problem = ClipProblem(chain, 30.0, tasks, still, still[0], np.zeros(chain.size))
+    room = SolverRoom.of(len(state), chain.size)
+    matrix, slope, cost = normal_equations(problem, state, room)
+    rows, rest = filled(chain, tasks, state)
+    np.testing.assert_allclose(matrix, rows.swapaxes(1, 2) @ rows, atol=1e-9)
+    np.testing.assert_allclose(slope, np.einsum("tri,tr->ti", rows, rest), atol=1e-9)
+    assert cost >= float(np.vdot(rest, rest)) > 1
 
 
 def test_a_limb_task_is_content_with_the_direction_it_is_given() -> None:
@@ -161,8 +194,11 @@ def test_joints_that_follow_another_are_no_unknowns_but_move_what_hangs_on_them(
         np.flatnonzero(chain.columns == robot.joint_names.index("left_knee_joint"))[0]
     )
     state = somewhere(chain)
-    rows = np.zeros((len(state), 3, chain.size))
-    chain.rotation_rows(chain.posed(state), int(chain.robot.soles.link[1]), rows)
+    axes = np.eye(3)
+    turned = RotationTask(
+        int(chain.robot.soles.link[1]), axes, np.tile(axes, (5, 1, 1)), np.ones(5)
+    )
+    rows = filled(chain, [turned], state)[0]
     np.testing.assert_allclose(np.linalg.norm(rows[:, :, knee], axis=1), 0.5)
 
 

@@ -185,7 +185,7 @@ def test_only_what_became_rougher_is_taken_back_and_the_rest_of_its_stretch_stay
     worse = MotionState(after.base.copy(), after.q.copy())
     worse.base[390:400, 0] += 2 * HARM * SLID_M
     stage = easing._Pass(tasks, apart(), 0.4, 1.0, QUICK)
-    assert stage.rough(worse, HARM).sum() == 10
+    assert stage.faults(worse, slice(0, len(worse)), HARM).rough.sum() == 10
     kept = easing._without_harm(stage, before, worse)
     first, second = runs(changed(before, after))
     assert second[0] < 390 < 400 < second[1]
@@ -193,7 +193,7 @@ def test_only_what_became_rougher_is_taken_back_and_the_rest_of_its_stretch_stay
     np.testing.assert_allclose(kept.q[390:400], before.q[390:400], atol=1e-12)
     assert not changed(kept, after)[: second[0]].any()
     assert changed(before, kept)[slice(*second)].mean() > 0.3
-    assert not stage.rough(kept, HARM).any()
+    assert not stage.faults(kept, slice(0, len(kept)), HARM).rough.any()
     assert 0 < stage.excess(kept).sum() < stage.excess(before).sum()
     np.testing.assert_array_equal(easing._without_harm(stage, before, after).q, after.q)
     # What was as rough before is no reason.

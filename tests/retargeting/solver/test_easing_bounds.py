@@ -23,6 +23,7 @@ from corporeal.retargeting.solver.bounded_solver import (
     BOUND,
     QUICK,
     WEIGHT,
+    Care,
     bounded_step,
     solve_bounded,
 )
@@ -39,6 +40,8 @@ from corporeal.retargeting.solver.clip_solver import (
 from corporeal.retargeting.solver.effort import Motors, Shares
 
 FRAMES = 9
+# Rounds until nothing changes any more.
+TO_THE_END = Care(steps=1, rounds=30, watched=QUICK.watched, hardly=0.0)
 
 
 def problem_of(
@@ -118,7 +121,7 @@ def test_a_bounded_step_is_the_least_of_the_whole() -> None:
         tied = rows[beyond(step) != 0]
         return np.asarray(whole + WEIGHT**2 * tied.T @ tied)
 
-    found = bounded_step(problem, state, with_room(band), pull, shares, 30).ravel()
+    found = bounded_step(problem, state, with_room(band), pull, shares, TO_THE_END).ravel()
     best = minimize(cost, np.zeros(pull.size), jac=slope, hess=bend, method="trust-exact")
     assert cost(found) <= cost(best.x) + 1e-9 * abs(cost(np.zeros(pull.size)))
     np.testing.assert_allclose(found, best.x, atol=1e-5)
@@ -137,7 +140,7 @@ def test_without_an_effort_beyond_its_bound_the_step_is_the_plain_one() -> None:
     plain = solve_step(problem, state, band.copy(), pull.copy())
     assert np.abs(plain).max() > 1e-3
     for some in (shares, motors.shares(state, motors.load(state), 99.0)):
-        step = bounded_step(problem, state, with_room(band), pull, some, 30)
+        step = bounded_step(problem, state, with_room(band), pull, some, TO_THE_END)
         np.testing.assert_allclose(step, plain, rtol=1e-5, atol=1e-9)
 
 

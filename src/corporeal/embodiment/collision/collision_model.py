@@ -173,8 +173,10 @@ class CollisionModel:
         distance = near.bound.copy()
         radii = self._shapes.radii[pairs]
         points = np.stack([first.T - normal * radii[:, :1], second.T + normal * radii[:, 1:]], 1)
-        for one, row in self._witnesses(poses, near).items():
-            distance[one], points[one], normal[one] = row
+        doubtful = np.flatnonzero(~near.exact)
+        distance[doubtful], points[doubtful], normal[doubtful] = self._witnesses(
+            poses, near.pair[doubtful], near.frame[doubtful]
+        )
         kept = distance < reach_m
         return Nearby(
             near.frame[kept],
@@ -184,26 +186,28 @@ class CollisionModel:
             distance[kept],
         )
 
-    def _witnesses(self, poses: Array, near: Candidates) -> dict[int, tuple[float, Array, Array]]:
-        """Distance, points (2, 3) and normal (3,) of those that are not capsules, by coal."""
+    def _witnesses(
+        self, poses: Array, tested: Indices, frame: Indices
+    ) -> tuple[Array, Array, Array]:
+        """Distances (n,), points (n, 2, 3) and normals (n, 3) of pairs of any shapes, by coal."""
         coal = import_coal()
         request, result = coal.DistanceRequest(), coal.DistanceResult()
-        here = coal.Transform3s()
-        doubtful = np.flatnonzero(~near.exact)
-        pairs = self._tested.shapes[near.pair[doubtful]]
-        rotations, offsets = _relative(self._shapes, poses, pairs, near.frame[doubtful])
-        links = poses[self._shapes.link[pairs[:, 0]], :, :, near.frame[doubtful]]
+        here, there = coal.Transform3s(), coal.Transform3s()
+        pairs = self._tested.shapes[tested]
+        rotations, offsets = _relative(self._shapes, poses, pairs, frame)
+        distance, seen = np.empty(len(tested)), np.empty((len(tested), 3, 3))
+        for row, number in enumerate(tested.tolist()):
+            result.clear()
+            there.setRotation(rotations[row])
+            there.setTranslation(offsets[row])
+            distance[row] = self._tested.solvers[number](here, there, request, result)
+            seen[row] = result.getNearestPoint1(), result.getNearestPoint2(), result.normal
+        links = poses[self._shapes.link[pairs[:, 0]], :, :, frame]
         places = self._shapes.places[pairs[:, 0]]
         turns = links[:, :, :3] @ places[:, :, :3]
-        origins = (links[:, :, :3] @ places[:, :, 3:] + links[:, :, 3:])[..., 0]
-        found: dict[int, tuple[float, Array, Array]] = {}
-        for row, one in enumerate(doubtful.tolist()):
-            result.clear()
-            there = coal.Transform3s(rotations[row], offsets[row])
-            gap = self._tested.solvers[near.pair[one]](here, there, request, result)
-            at = np.stack([result.getNearestPoint1(), result.getNearestPoint2()])
-            found[one] = gap, at @ turns[row].T + origins[row], -(turns[row] @ result.normal)
-        return found
+        origins = links[:, :, :3] @ places[:, :, 3:] + links[:, :, 3:]
+        seen = seen @ turns.swapaxes(1, 2)
+        return distance, seen[:, :2] + origins.swapaxes(1, 2), -seen[:, 2]
 
     @cached_property
     def _possible(self) -> tuple[LinkPair, ...]:

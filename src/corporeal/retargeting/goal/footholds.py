@@ -18,6 +18,11 @@ from corporeal.signal.runs import Flags, runs
 STAND_M_S, LEAVE_M_S = 0.3, 0.5
 # How far above its usual height a point may stand, m: cameras and carpets are not flat.
 NEAR_M = 0.055
+# An ankle stands so high, and joints are at least so far inside the body, m. A body that is lower
+# than feet on the floor would be, by more than the last, lies on a lower floor.
+ANKLE_M = 0.08
+INSIDE_M = {"knee": 0.05, "hip": 0.07}
+SUNK_M = 0.05
 # A heel lies behind the ankle by this share of the way to the toes.
 HEEL_SHARE = 0.35
 # Speeds are taken over this time; nothing shorter than the last two stands or floats.
@@ -47,6 +52,13 @@ def ground_of(motion: HumanMotion) -> Ground:
     ankle_height, ankle_stands = _standing(ankles, motion.rate_hz)
     toe_height, toe_stands = _standing(toes, motion.rate_hz)
     rise = _rise(ankles, motion.rate_hz)
+    floor = _floor_under_body(motion)
+    if floor < toe_height - (0.0 if known else ANKLE_M) - SUNK_M:
+        # Feet that are held up, or lie on their insteps, do not say where the floor is.
+        ankle_height = min(ankle_height, floor + ANKLE_M)
+        toe_height = floor if known else ankle_height
+        ankle_stands = ankle_stands & (ankles[..., 2] < ankle_height + NEAR_M)
+        toe_stands = toe_stands & (toes[..., 2] < toe_height + NEAR_M)
     if motion.contacts is not None:
         return Ground(np.asarray(motion.contacts, bool), ankle_height, toe_height, rise)
     heel_stands = ankle_stands
@@ -54,6 +66,16 @@ def ground_of(motion: HumanMotion) -> Ground:
         heels = _heels(motion, ankles, toes, ankle_stands & toe_stands, ankle_height - toe_height)
         heel_stands = _standing(heels, motion.rate_hz)[1]
     return Ground(np.stack([heel_stands, toe_stands], axis=2), ankle_height, toe_height, rise)
+
+
+def _floor_under_body(motion: HumanMotion) -> float:
+    """The height of a floor that bears knees and hips where they are lowest."""
+    lowest = [
+        float(np.quantile(motion.point(f"{side}_{part}")[:, 2], 0.05)) - inside
+        for part, inside in INSIDE_M.items()
+        for side in SIDES
+    ]
+    return min(lowest)
 
 
 def _heels(
@@ -257,13 +279,17 @@ def _bumps(stepping: NDArray[np.bool_]) -> Array:
 def level_floor(goals: Goals, soles: Soles, rate_hz: float) -> tuple[Goals, Array]:
     """The goals over a floor that is level where the feet stand, and how much (T,) that lifts.
 
-    Cameras bend the floor of a capture by centimetres; what stands on it goes with it.
+    Cameras bend the floor of a capture by centimetres; what stands on it goes with it. A foot of
+    somebody who kneels, crawls or lies need not lie on its sole, and says nothing of the floor.
     """
+    down = np.zeros(len(goals.contacts), bool)
+    if goals.supports is not None:
+        down = goals.supports.touches.any(axis=1)
     lifts = []
     for foot, side in enumerate(SIDES):
         at, axes = goals.positions[f"{side}_foot"], goals.rotations[f"{side}_foot"]
         edges = [at + axes @ edge for edge in _edges(soles, foot)]
-        stands = goals.contacts[:, foot, 0] | goals.contacts[:, foot, 1]
+        stands = (goals.contacts[:, foot, 0] | goals.contacts[:, foot, 1]) & ~down
         lift = -np.minimum(edges[0][:, 2], edges[1][:, 2])
         _between(lift, stands)
         lifts.append(lift if stands.any() else np.zeros(len(at)))

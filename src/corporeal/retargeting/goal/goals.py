@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corporeal.geometry import Array, normalise
-from corporeal.retargeting.goal.footholds import Ground, ground_of
+from corporeal.retargeting.goal.footholds import ANKLE_M, Ground, ground_of
 from corporeal.retargeting.goal.robot_map import RobotMap
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, LIMBS, Goals, Limb
@@ -136,7 +136,9 @@ def on_the_floor(motion: HumanMotion, ground: Ground) -> HumanMotion:
     """The person moved so that the clip begins at x = y = 0 and stands at z = 0."""
     start = motion.point("pelvis")[0]
     # An ankle stands above its sole by what the toe is below it, or a usual 8 cm without toes.
-    lower = ground.toe if all(motion.has(f"{side}_toe") for side in SIDES) else ground.ankle - 0.08
+    lower = (
+        ground.toe if all(motion.has(f"{side}_toe") for side in SIDES) else ground.ankle - ANKLE_M
+    )
     shift = np.array([start[0], start[1], lower])
     contacts = ground.touches.astype(np.float64)
     return replace(motion, positions=motion.positions - shift, contacts=contacts)

@@ -31,14 +31,14 @@ class Avoidance:
         frames = np.concatenate([frames, low])
         rows = np.concatenate([rows, raising]) * self.weight
         rest = np.concatenate([rest, depth]) * self.weight
-        # Rows of one frame one after the other: an assignment adds only one of equal numbers.
         order = np.argsort(frames, kind="stable")
         frames, rows, rest = frames[order], rows[order], rest[order]
-        repeat = np.arange(len(frames)) - np.searchsorted(frames, frames)
-        for number in range(int(repeat.max(initial=-1)) + 1):
-            own = repeat == number
-            matrix[frames[own]] += rows[own][:, :, None] * rows[own][:, None, :]
-            slope[frames[own]] += rows[own] * rest[own][:, None]
+        own = np.unique(frames)
+        edges = np.searchsorted(frames, own), np.searchsorted(frames, own, side="right")
+        for frame, start, stop in zip(own, *edges, strict=True):
+            pushed = rows[start:stop]
+            matrix[frame] += pushed.T @ pushed
+            slope[frame] += rest[start:stop] @ pushed
         return float(np.vdot(rest, rest))
 
     def cost(self, chain: Chain, posed: ChainPose) -> float:
@@ -94,15 +94,10 @@ def _along(
 ) -> Array:
     """Derivatives (n, size) along a direction of points of links, each in a frame of its own."""
     out = np.zeros((len(frames), chain.size))
+    arms = at - posed.base[frames, :3]
+    pulls = np.concatenate([direction, np.cross(arms, direction)], axis=1).T[None]
     for link in np.unique(links):
         own = np.flatnonzero(links == link)
-        whole = np.zeros((len(own), 3, chain.size))
-        part = ChainPose(
-            posed.links[:, :, :, :0],
-            posed.axes[frames[own]],
-            posed.origins[frames[own]],
-            posed.base[frames[own]],
-        )
-        chain.point_rows(part, int(link), at[own], whole)
-        out[own] = np.einsum("ti,tij->tj", direction[own], whole)
+        motions = posed.motions[:, :, frames[own]]
+        out[own] = chain.derivatives(motions, int(link), pulls[:, :, own])[0].T
     return out

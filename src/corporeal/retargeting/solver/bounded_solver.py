@@ -30,6 +30,8 @@ BOUND, REACHED = 0.97, 1.0
 WEIGHT = 30.0
 # A step that gains less than this share of the cost is the last.
 LITTLE = 1e-2
+# Shares of a way are found to this.
+FINELY = 1e-6
 # Shares of a step that are tried, the next where the one before makes things worse.
 PARTS = (1.0, 0.5, 0.25, 0.1, 0.03)
 
@@ -39,7 +41,8 @@ class Care:
     """How much is done at most, and at least.
 
     At most `steps` sets of derivatives are made, and with each of them the efforts that are too
-    great may change `rounds` times. Efforts of at least `watched` of their limits are in it: they
+    great may change `rounds` times, as long as a round gains more than the share `hardly` of what
+    all of them did. Efforts of at least `watched` of their limits are in it: they
     may become too great by a step. It does not end before `least` steps, however good things are.
     """
 
@@ -47,6 +50,7 @@ class Care:
     rounds: int
     watched: float
     least: int = 0
+    hardly: float = 0.02
 
 
 QUICK = Care(steps=8, rounds=6, watched=0.5)
@@ -66,7 +70,7 @@ def solve_bounded(
         matrix, slope, _ = normal_equations(problem, state, room)
         shares = motors.shares(state, load, care.watched)
         _, pull = build_band(problem, state, matrix, slope, DAMPING, room.bands[0])
-        step = bounded_step(problem, state, room.bands, pull, shares, care.rounds)
+        step = bounded_step(problem, state, room.bands, pull, shares, care)
         before = cost
         state, load, cost = _go(problem, motors, state, step, load, cost)
         if before - cost < LITTLE * before:
@@ -96,7 +100,7 @@ def bounded_step(
     bands: Sequence[Array],
     pull: Array,
     shares: Shares,
-    rounds: int,
+    care: Care,
 ) -> Array:
     """The step (T, n) that is best as far as the derivatives tell.
 
@@ -109,8 +113,8 @@ def bounded_step(
     band, tied, factors = bands
     np.copyto(tied, band)
     slope = pull.copy()
-    sides = np.zeros(len(values))
-    for number in range(rounds):
+    sides, gained = np.zeros(len(values)), 0.0
+    for number in range(care.rounds):
         beyond = np.sign(_beyond(values))
         changed = np.flatnonzero(beyond != sides)
         if number and not len(changed):
@@ -120,9 +124,12 @@ def bounded_step(
         np.copyto(factors, tied)
         way = solve_step(problem, state, factors, slope.copy()) - step
         change = _change(shares, way)
-        far = _how_far(band, pull, step, way, values, change)
+        far, gain = _how_far(band, pull, step, way, values, change)
         step = step + far * way
         values = values + far * change
+        gained += gain
+        if gain < care.hardly * gained:
+            break
     return step
 
 
@@ -166,8 +173,8 @@ def _tie(
 
 def _how_far(
     band: Array, pull: Array, step: Array, way: Array, values: Array, change: Array
-) -> float:
-    """The share of a way from a step at which what is convex is least, at most all of it."""
+) -> tuple[float, float]:
+    """The share of a way from a step at which what is convex is least, and what that gains."""
     frames, size, width = band.shape
     packed = band.reshape(frames * size, width).T
     bent = blas.dsbmv(width - 1, 1.0, packed, way.ravel(), lower=1)
@@ -178,10 +185,11 @@ def _how_far(
         over = _beyond(values + share * change)
         return slope + share * bend + WEIGHT**2 * float(np.vdot(over, change)) > 0
 
-    if not rising(1.0):
-        return 1.0
     low, high = 0.0, 1.0
-    for _ in range(20):
+    if not rising(1.0):
+        low = 1.0
+    while high - low > FINELY:
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) else (middle, high)
-    return low
+    gain = low * (slope + low * bend / 2)
+    return low, (_cost(values) - _cost(values + low * change)) / 2 - gain

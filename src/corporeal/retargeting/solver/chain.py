@@ -63,12 +63,12 @@ class MotionState:
 class ChainPose:
     """A state with all links in the world: what rows of derivatives are made from.
 
-    `links` is (L, 3, 4, T); `axes` and `origins` (T, N, 3) are those of the unknowns' joints.
+    `links` is (L, 3, 4, T). `motions` (N, 6, T) are what each joint does at a speed of one: how it
+    moves a body where the base is, and how it turns it.
     """
 
     links: Array
-    axes: Array
-    origins: Array
+    motions: Array
     base: Array
 
     def point(self, link: int, offset: Array) -> Array:
@@ -82,9 +82,7 @@ class ChainPose:
 
     def part(self, frames: slice) -> ChainPose:
         """Some of the frames, a view."""
-        return ChainPose(
-            self.links[..., frames], self.axes[frames], self.origins[frames], self.base[frames]
-        )
+        return ChainPose(self.links[..., frames], self.motions[..., frames], self.base[frames])
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,56 +133,90 @@ class Chain:
         return np.array([joint.velocity or np.inf for joint in joints], np.float64)
 
     def posed(self, state: MotionState) -> ChainPose:
-        """All links and joint axes of a state."""
+        """All links and the motions of all joints of a state."""
         links = self.kinematics.transforms(state.q, state.base)
-        child = [step.child for step in self.kinematics.steps]
-        axes = np.empty((len(state), len(child), 3))
-        for number, step in enumerate(self.kinematics.steps):
-            axes[:, number] = np.einsum("ikt,k->ti", links[step.child][:, :3], step.axis)
-        origins = np.ascontiguousarray(links[child, :, 3].transpose(2, 0, 1))
-        return ChainPose(links, axes, origins, state.base)
+        children, axes, sliding = self._joint_axes
+        own = links[children]
+        motions = np.zeros((len(children), 6, len(state)))
+        np.einsum("nikt,nk->nit", own[:, :, :3], axes, out=motions[:, 3:])
+        arms = state.base[:, :3].T - own[:, :, 3]
+        motions[:, :3] = across(motions[:, 3:].swapaxes(0, 1), arms.swapaxes(0, 1)).swapaxes(0, 1)
+        motions[sliding, :3], motions[sliding, 3:] = motions[sliding, 3:], 0.0
+        return ChainPose(links, motions, state.base)
 
-    def point_rows(self, posed: ChainPose, link: int, at: Array, out: Array) -> None:
-        """Derivatives (T, 3, size) of a point `at` (T, 3) of a link, added into `out` (zeros)."""
-        out[:, [0, 1, 2], [0, 1, 2]] = 1.0
-        _turn_base(at - posed.base[:, :3], out)
-        steps, places, gains, sliding = self._columns_above[link]
-        if not len(steps):
-            return
-        axes = posed.axes[:, steps]
-        moved = _across(axes, at[:, None] - posed.origins[:, steps])
-        if sliding.any():
-            moved[:, sliding] = axes[:, sliding]
-        for number, place in enumerate(places):
-            out[:, :, place] += gains[number] * moved[:, number]
+    @cached_property
+    def _joint_axes(self) -> tuple[Numbers, Array, NDArray[np.bool_]]:
+        """Of every step the link that it moves (N,), its axis (N, 3), and whether it slides."""
+        steps = self.kinematics.steps
+        return (
+            np.array([step.child for step in steps], np.int64),
+            np.array([step.axis for step in steps]),
+            np.array([step.prismatic for step in steps], bool),
+        )
 
-    def limb_rows(
-        self, posed: ChainPose, near: int, link: int, start: Array, end: Array, out: Array
+    def derivatives(self, motions: Array, link: int, pulls: Array) -> Array:
+        """Derivatives (R, size, T) of what pulls (R, 6, T) say of a link's motion."""
+        rows = np.zeros((len(pulls), self.size, pulls.shape[2]))
+        rows[:, :BASE] = pulls
+        for step in self._above[link]:
+            place, gain = self.unknowns[step]
+            if place >= 0:
+                rows[:, place] += gain * np.einsum("rat,at->rt", pulls, motions[step])
+        return rows
+
+    def add_pulls(
+        self, posed: ChainPose, pulls: dict[int, tuple[Array, Array]], matrix: Array, slope: Array
     ) -> None:
-        """Derivatives (T, 3, size) of the way from `start` to `end`, added into `out` (zeros).
+        """Add to matrix (n, n, T) and slope (n, T) what is pulled at links.
 
-        The start (T, 3) is a point of the link `near`, the end (T, 3) of `link`, farther out on
-        the same limb: what moves both only turns the way between them.
+        By link: the squares (6, 6, T) of its pulls, and (6, T) their products with residuals. They
+        are summed from the outermost links inwards, as masses are for composite bodies: a joint
+        feels the sum of all that is farther out, and so do the joints further in. They are used up.
         """
-        along = end - start
-        _turn_base(along, out)
-        steps, places, gains, sliding = self._columns_above[link]
-        both = np.isin(steps, self._columns_above[near][0])
-        axes = posed.axes[:, steps]
-        arms = np.where(both[:, None], along[:, None], end[:, None] - posed.origins[:, steps])
-        moved = _across(axes, arms)
-        if sliding.any():
-            moved[:, sliding] = np.where(both[sliding][:, None], 0.0, axes[:, sliding])
-        for number, place in enumerate(places):
-            out[:, :, place] += gains[number] * moved[:, number]
+        for number in reversed(range(len(self.kinematics.steps))):
+            step = self.kinematics.steps[number]
+            if step.child not in pulls:
+                continue
+            squares, pull = pulls.pop(step.child)
+            place, gain = self.unknowns[number]
+            if place >= 0:
+                motion = gain * posed.motions[number]
+                felt = np.einsum("abt,bt->at", squares, motion)
+                slope[place] += np.einsum("at,at->t", motion, pull)
+                matrix[:BASE, place] += felt
+                matrix[place, :BASE] += felt
+                matrix[place, place] += np.einsum("at,at->t", motion, felt)
+                steps, places, gains = self._inner[number]
+                felt = gains @ np.einsum("kat,at->kt", posed.motions[steps], felt)
+                matrix[place, places] += felt
+                matrix[places, place] += felt
+            if step.parent in pulls:
+                pulls[step.parent][0][...] += squares
+                pulls[step.parent][1][...] += pull
+            else:
+                pulls[step.parent] = squares, pull
+        for squares, pull in pulls.values():
+            matrix[:BASE, :BASE] += squares
+            slope[:BASE] += pull
 
-    def rotation_rows(self, posed: ChainPose, link: int, out: Array) -> None:
-        """Derivatives (T, 3, size) of the rotation of a link about the world's axes, into `out`."""
-        out[:, [0, 1, 2], [3, 4, 5]] = 1.0
-        steps, places, gains, sliding = self._columns_above[link]
-        for number, (step, place) in enumerate(zip(steps, places, strict=True)):
-            if not sliding[number]:
-                out[:, :, place] += gains[number] * posed.axes[:, step]
+    @cached_property
+    def _inner(self) -> list[tuple[Numbers, Numbers, Array]]:
+        """For every step those further in: their numbers (k,), the places (m,) of their unknowns
+        and how much (m, k) each moves with each."""
+        inner = []
+        for step in self.kinematics.steps:
+            steps = [above for above in self._above[step.parent] if self.unknowns[above][0] >= 0]
+            own = np.array([self.unknowns[above][0] for above in steps], np.int64)
+            places = np.unique(own)
+            gains = np.array([self.unknowns[above][1] for above in steps])
+            inner.append((np.array(steps, np.int64), places, (places[:, None] == own) * gains))
+        return inner
+
+    @cached_property
+    def unknowns(self) -> list[tuple[int, float]]:
+        """For every step its place among the unknowns, -1 where it has none, and its gain."""
+        place = {int(column): BASE + number for number, column in enumerate(self.columns)}
+        return [(place.get(column, -1), gain) for gain, column in self._moves]
 
     @cached_property
     def _moves(self) -> list[tuple[float, int]]:
@@ -204,35 +236,11 @@ class Chain:
             above[step.child] = [*above[step.parent], *own]
         return above
 
-    @cached_property
-    def _columns_above(self) -> list[tuple[Numbers, list[int], Array, NDArray[np.bool_]]]:
-        """For each link: steps, their places among the unknowns, gains, and which slide."""
-        place = {int(column): BASE + number for number, column in enumerate(self.columns)}
-        columns_above = []
-        for steps in self._above:
-            known = [step for step in steps if self._moves[step][1] in place]
-            columns_above.append(
-                (
-                    np.array(known, np.int64),
-                    [place[self._moves[step][1]] for step in known],
-                    np.array([self._moves[step][0] for step in known]),
-                    np.array([self.kinematics.steps[step].prismatic for step in known], bool),
-                )
-            )
-        return columns_above
 
-
-def _turn_base(away: Array, out: Array) -> None:
-    """The rotation of the base about the world's axes, e x away, into rows (T, 3, size)."""
-    out[:, 0, 4], out[:, 0, 5] = away[:, 2], -away[:, 1]
-    out[:, 1, 3], out[:, 1, 5] = -away[:, 2], away[:, 0]
-    out[:, 2, 3], out[:, 2, 4] = away[:, 1], -away[:, 0]
-
-
-def _across(axes: Array, arms: Array) -> Array:
-    """Cross products (T, n, 3), component by component: quicker than numpy's own."""
-    moved = np.empty(arms.shape)
+def across(one: Array, other: Array) -> Array:
+    """Cross products (3, ...) of columns, component by component: quicker than numpy's own."""
+    product = np.empty(other.shape)
     for first, second, third in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        np.multiply(axes[..., second], arms[..., third], out=moved[..., first])
-        moved[..., first] -= axes[..., third] * arms[..., second]
-    return moved
+        np.multiply(one[second], other[third], out=product[first])
+        product[first] -= one[third] * other[second]
+    return product

@@ -13,7 +13,7 @@ from scipy.linalg import lapack
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors
 from corporeal.retargeting.solver.avoidance import Avoidance
-from corporeal.retargeting.solver.chain import BASE, Chain, MotionState
+from corporeal.retargeting.solver.chain import BASE, Chain, ChainPose, MotionState
 from corporeal.retargeting.solver.tasks import Task
 
 # Frames whose derivatives are in memory together: they stay in the cache.
@@ -144,28 +144,13 @@ def normal_equations(
     """Matrix (T, n, n), slope (T, n) and cost of everything that one frame decides alone."""
     chain = problem.chain
     frames, size = len(state), chain.size
-    matrix, slope = room.matrices[0], np.empty((frames, size))
-    rows = sum(task.rows for task in problem.tasks)
-    cost = 0.0
-    jacobian = np.empty((min(BLOCK, frames), rows, size))
-    residual = np.empty((min(BLOCK, frames), rows))
+    matrix, slope, cost = room.matrices[0], np.empty((frames, size)), 0.0
     whole = chain.posed(state)
     for start in range(0, frames, BLOCK):
         span = slice(start, min(start + BLOCK, frames))
-        count = span.stop - start
-        posed = whole.part(span)
-        here, rest = jacobian[:count], residual[:count]
-        here[:] = 0.0
-        rest[:] = 0.0
-        row = 0
-        for task in problem.tasks:
-            until = row + task.rows
-            task.fill(chain, posed, span, here[:, row:until], rest[:, row:until])
-            row = until
-        turned = here.swapaxes(1, 2)
-        np.matmul(turned, here, out=matrix[span])
-        slope[span] = np.matmul(turned, rest[:, :, None])[:, :, 0]
-        cost += float(np.vdot(rest, rest))
+        own, pull, gained = _block_equations(chain, whole.part(span), problem.tasks, span)
+        matrix[span], slope[span] = own.transpose(2, 0, 1), pull.T
+        cost += gained
     apart = (state.q[:, chain.columns] - problem.rest) * problem.rest_weight
     slope[:, BASE:] += apart * problem.rest_weight
     places = np.arange(BASE, size)
@@ -175,13 +160,59 @@ def normal_equations(
     return matrix, slope, cost + _cost_of_joints(problem, state)
 
 
+def _block_equations(
+    chain: Chain, posed: ChainPose, tasks: Sequence[Task], span: slice
+) -> tuple[Array, Array, float]:
+    """Matrix (n, n, T), slope (n, T) and cost of the tasks over some frames."""
+    frames, cost = len(posed.base), 0.0
+    matrix, slope = np.zeros((chain.size, chain.size, frames)), np.zeros((chain.size, frames))
+    by_link = dict[int, tuple[Array, Array]]()
+    for task in tasks:
+        pulls = [np.zeros((task.rows, 6, frames)) for _ in task.links]
+        rest = np.zeros((frames, task.rows))
+        task.fill(posed, span, pulls, rest)
+        cost += float(np.vdot(rest, rest))
+        if len(pulls) > 1:
+            _add_tied(chain, posed, task.links, pulls, rest, matrix, slope)
+            continue
+        squares = np.einsum("rat,rbt->abt", pulls[0], pulls[0])
+        pull = np.einsum("rat,tr->at", pulls[0], rest)
+        for link in task.links:
+            if link in by_link:
+                squares += by_link[link][0]
+                pull += by_link[link][1]
+            by_link[link] = squares, pull
+    chain.add_pulls(posed, by_link, matrix, slope)
+    return matrix, slope, cost
+
+
+def _add_tied(
+    chain: Chain,
+    posed: ChainPose,
+    links: Sequence[int],
+    pulls: Sequence[Array],
+    rest: Array,
+    matrix: Array,
+    slope: Array,
+) -> None:
+    """Add to matrix and slope the rows that pull at several links at once."""
+    rows = sum(
+        (chain.derivatives(posed.motions, *each) for each in zip(links, pulls, strict=True)),
+        start=np.zeros(()),
+    )
+    moved = np.flatnonzero(rows.any(axis=(0, 2)))
+    own = rows[:, moved]
+    matrix[np.ix_(moved, moved)] += np.einsum("rit,rjt->ijt", own, own)
+    slope[moved] += np.einsum("rit,tr->it", own, rest)
+
+
 def motion_cost(problem: ClipProblem, state: MotionState) -> float:
     """The cost that `normal_equations` has, in a fraction of its time."""
     chain, posed = problem.chain, problem.chain.posed(state)
     rest = np.zeros((len(state), sum(task.rows for task in problem.tasks)))
     row = 0
     for task in problem.tasks:
-        task.fill(chain, posed, slice(0, len(state)), None, rest[:, row : row + task.rows])
+        task.fill(posed, slice(0, len(state)), None, rest[:, row : row + task.rows])
         row += task.rows
     cost = float(np.vdot(rest, rest)) + _cost_of_joints(problem, state)
     if problem.avoidance is not None:

@@ -65,15 +65,21 @@ def ease_motors(
     if not has_masses(tasks.chain.robot.robot) or len(state) < SHORTEST + 2 * STAYING:
         return state
     settled, state = state, MotionState(state.base.copy(), state.q.copy())
+    hopeful = np.ones(len(state), bool)
     for number, (around_s, firmness, care) in enumerate(PASSES):
         stage = _Pass(tasks, avoidance, around_s, firmness, care)
-        stretches = stage.stretches(state)
+        stretches = stage.stretches(state, hopeful)
         if not stretches:
             break
         for part, (first, stop) in enumerate(stretches):
-            begun = number + part / len(stretches)
+            begun, span = number + part / len(stretches), slice(first, stop)
+            before, was = state.part(span), stage.faults(state, span)
+            before = MotionState(before.base.copy(), before.q.copy())
             for done in stage.ease(state, first, stop):
                 report((begun + done / len(stretches)) / len(PASSES))
+            if not stage.faults(state, span).better_than(was):
+                state.base[span], state.q[span] = before.base, before.q
+                hopeful[span] = False
     report(1.0)
     return _without_harm(stage, settled, state)
 
@@ -84,16 +90,17 @@ def _without_harm(stage: _Pass, before: MotionState, after: MotionState) -> Moti
     From one into the other it goes within the time of TAKEN_BACK_S, at first a short one: what is
     no better then is taken back farther around, and at last over all that hangs together.
     """
-    was = stage.faults(before)
+    whole = slice(0, len(before))
+    was = stage.faults(before, whole, HARM)
     rate_hz = stage.tasks.person.rate_hz
     for around_s in TAKEN_BACK_S:
-        harm = _harmed(was, stage.faults(after), rate_hz)
+        harm = _harmed(was, stage.faults(after, whole, HARM), rate_hz)
         if not harm.any():
             return after
         away = distance_transform_edt(~harm) / (1 + around_s * rate_hz)
         share = np.clip(1.0 - away, 0.0, 1.0)
         after = _blended(before, after, share * share * (3 - 2 * share))
-    harm = _harmed(was, stage.faults(after), rate_hz)
+    harm = _harmed(was, stage.faults(after, whole, HARM), rate_hz)
     changed = np.any(before.q != after.q, axis=1) | np.any(before.base != after.base, axis=1)
     base, q = after.base.copy(), after.q.copy()
     for first, stop in runs(changed):
@@ -138,6 +145,11 @@ class _Faults:
     rough: NDArray[np.bool_]
     excess: Array
 
+    def better_than(self, other: _Faults) -> bool:
+        """Whether it asks for less or is less rough: else more force will not help."""
+        less = float(self.excess.sum()) < float(other.excess.sum())
+        return less or int(self.rough.sum()) < int(other.rough.sum())
+
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
@@ -149,9 +161,12 @@ class _Pass:
     firmness: float
     care: Care
 
-    def stretches(self, state: MotionState) -> tuple[tuple[int, int], ...]:
-        """First frame and stop of every stretch around frames that are not good."""
-        bad = (self.excess(state) > 0) | self.rough(state)
+    def stretches(
+        self, state: MotionState, hopeful: NDArray[np.bool_]
+    ) -> tuple[tuple[int, int], ...]:
+        """First frame and stop of every stretch around hopeful frames that are not good."""
+        faults = self.faults(state, slice(0, len(state)))
+        bad = ((faults.excess > 0) | faults.rough) & hopeful
         around = STAYING + max(1, round(self.around_s * self.tasks.person.rate_hz))
         return runs(binary_dilation(bad, iterations=around) if bad.any() else bad)
 
@@ -195,24 +210,23 @@ class _Pass:
             stays=stays,
         )
 
-    def faults(self, state: MotionState) -> _Faults:
-        """What is to be no worse than before."""
-        return _Faults(self.rough(state, HARM), self.excess(state))
+    def faults(self, state: MotionState, span: slice, times: float = 1.0) -> _Faults:
+        """What is to be no worse than before, in some frames; rough is what is so far from good."""
+        part = state.part(span)
+        load = self._motors(np.arange(span.start, span.stop)).load(part)
+        excess = np.maximum(np.abs(load.shares) - REACHED, 0.0).sum(axis=1)
+        return _Faults(self._rough(part, span, times), np.asarray(excess))
 
-    def excess(self, state: MotionState) -> Array:
-        """How much (T,) efforts are beyond their limits, in shares of them, together."""
-        load = self._motors(np.arange(len(state))).load(state)
-        return np.asarray(np.maximum(np.abs(load.shares) - REACHED, 0.0).sum(axis=1))
-
-    def rough(self, state: MotionState, times: float = 1.0) -> NDArray[np.bool_]:
+    def _rough(self, state: MotionState, span: slice, times: float) -> NDArray[np.bool_]:
         """Frames (T,) in which something is so far where it must not be, or too fast."""
         chain, feet = self.tasks.chain, self.tasks.footholds
         poses = chain.kinematics.transforms(state.q, state.base)
         low = sole_corners(chain.robot.soles, poses)[..., 2] < -SUNK_M * times
         at = sole_points(chain.robot.soles, poses)
-        slid = np.linalg.norm(at - np.stack([feet.heel, feet.toe], axis=2), axis=3) > SLID_M * times
+        places = np.stack([feet.heel[span], feet.toe[span]], axis=2)
+        slid = np.linalg.norm(at - places, axis=3) > SLID_M * times
         rough: NDArray[np.bool_] = np.any(low, axis=(1, 2)) | np.any(
-            slid & feet.stands, axis=(1, 2)
+            slid & feet.stands[span], axis=(1, 2)
         )
         pace = np.abs(np.diff(state.q[:, chain.columns], axis=0)) * self.tasks.person.rate_hz
         fast = np.any(pace > chain.speeds * (1 + FAST * times), axis=1)

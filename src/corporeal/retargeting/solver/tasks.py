@@ -1,10 +1,13 @@
 """Tasks of a solve: goals with a weight in every frame, and those of one person on one robot.
 
-A task that is given no room for its derivatives writes its residuals alone.
+A task pulls at links: for each of its `links` it writes `pulls` (rows, 6, T), how its residuals
+change with the motion of the link where the base is, and with its turning about the world's axes.
+A task that is given no room for them writes its residuals alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,14 +33,18 @@ class PointTask:
 
     rows = 3
 
+    @property
+    def links(self) -> tuple[int, ...]:
+        """The links that it pulls at."""
+        return (self.link,)
+
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
+        self, posed: ChainPose, frames: slice, pulls: Sequence[Array] | None, rest: Array
     ) -> None:
-        """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
+        """Write weighted pulls (3, 6, T) and residuals (T, 3)."""
         at, weight = posed.point(self.link, self.offset), self.weight[frames]
-        if jacobian is not None:
-            chain.point_rows(posed, self.link, at, jacobian)
-            jacobian *= weight[:, :, None]
+        if pulls is not None:
+            np.multiply(_at_point(posed, at), weight.T[:, None], out=pulls[0])
         np.multiply(at - self.goal[frames], weight, out=rest)
 
 
@@ -52,14 +59,19 @@ class RotationTask:
 
     rows = 3
 
+    @property
+    def links(self) -> tuple[int, ...]:
+        """The links that it pulls at."""
+        return (self.link,)
+
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
+        self, posed: ChainPose, frames: slice, pulls: Sequence[Array] | None, rest: Array
     ) -> None:
-        """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
+        """Write weighted pulls (3, 6, T) and residuals (T, 3)."""
         now, weight = posed.rotation(self.link) @ self.own, self.weight[frames]
-        if jacobian is not None:
-            chain.rotation_rows(posed, self.link, jacobian)
-            jacobian *= weight[:, None, None]
+        if pulls is not None:
+            for axis in range(3):
+                pulls[0][axis, 3 + axis] = weight
         apart = rotation_vectors(now @ self.goal[frames].swapaxes(1, 2))
         np.multiply(apart, weight[:, None], out=rest)
 
@@ -80,16 +92,22 @@ class LimbTask:
 
     rows = 3
 
+    @property
+    def links(self) -> tuple[int, ...]:
+        """The links that it pulls at."""
+        return (self.near, self.link)
+
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
+        self, posed: ChainPose, frames: slice, pulls: Sequence[Array] | None, rest: Array
     ) -> None:
-        """Write weighted derivatives (T, 3, size) and residuals (T, 3)."""
+        """Write weighted pulls (3, 6, T) and residuals (T, 3)."""
         start, end = posed.point(self.near, self.start), posed.point(self.link, self.end)
         length = np.linalg.norm(end - start, axis=1, keepdims=True)
         weight = self.weight[frames][:, None]
-        if jacobian is not None:
-            chain.limb_rows(posed, self.near, self.link, start, end, jacobian)
-            jacobian *= (weight / length)[:, :, None]
+        if pulls is not None:
+            share = (weight / length).T
+            np.multiply(_at_point(posed, start), -share, out=pulls[0])
+            np.multiply(_at_point(posed, end), share, out=pulls[1])
         np.multiply((end - start) / length - self.goal[frames], weight, out=rest)
 
 
@@ -103,17 +121,19 @@ class LevelTask:
 
     rows = 1
 
+    @property
+    def links(self) -> tuple[int, ...]:
+        """The links that it pulls at."""
+        return (self.link,)
+
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
+        self, posed: ChainPose, frames: slice, pulls: Sequence[Array] | None, rest: Array
     ) -> None:
-        """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
+        """Write weighted pulls (1, 6, T) and residuals (T, 1)."""
         turned, weight = posed.rotation(self.link) @ self.axis, self.weight[frames]
-        if jacobian is not None:
-            whole = np.zeros((len(turned), 3, jacobian.shape[2]))
-            chain.rotation_rows(posed, self.link, whole)
+        if pulls is not None:
             # The height of a turning axis changes by what lies across it and the vertical.
-            across = np.cross(turned, UP)
-            jacobian[:, 0] = weight[:, None] * np.einsum("ti,tij->tj", across, whole)
+            pulls[0][0, 3], pulls[0][0, 4] = weight * turned[:, 1], -weight * turned[:, 0]
         rest[:, 0] = weight * turned[:, 2]
 
 
@@ -130,18 +150,19 @@ class FloorTask:
         """One row for each point."""
         return len(self.offsets)
 
-    def fill(
-        self, chain: Chain, posed: ChainPose, _: slice, jacobian: Array | None, rest: Array
-    ) -> None:
-        """Write weighted derivatives (T, K, size) and residuals (T, K); zero above the ground."""
+    @property
+    def links(self) -> tuple[int, ...]:
+        """The links that it pulls at."""
+        return (self.link,)
+
+    def fill(self, posed: ChainPose, _: slice, pulls: Sequence[Array] | None, rest: Array) -> None:
+        """Write weighted pulls (K, 6, T) and residuals (T, K); zero above the ground."""
         for row, offset in enumerate(self.offsets):
             at = posed.point(self.link, offset)
             weight = np.where(at[:, 2] < 0, self.weight, 0.0)
             if weight.any():
-                if jacobian is not None:
-                    whole = np.zeros((len(at), 3, jacobian.shape[2]))
-                    chain.point_rows(posed, self.link, at, whole)
-                    jacobian[:, row] = weight[:, None] * whole[:, 2]
+                if pulls is not None:
+                    np.multiply(_at_point(posed, at)[2], weight, out=pulls[0][row])
                 rest[:, row] = weight * at[:, 2]
 
 
@@ -156,21 +177,35 @@ class RestingTask:
 
     rows = 1
 
+    @property
+    def links(self) -> tuple[int, ...]:
+        """The links that it pulls at."""
+        return (self.link,)
+
     def fill(
-        self, chain: Chain, posed: ChainPose, frames: slice, jacobian: Array | None, rest: Array
+        self, posed: ChainPose, frames: slice, pulls: Sequence[Array] | None, rest: Array
     ) -> None:
-        """Write weighted derivatives (T, 1, size) and residuals (T, 1)."""
+        """Write weighted pulls (1, 6, T) and residuals (T, 1)."""
         weight = self.weight[frames]
         if not weight.any():
             return
         at = np.stack([posed.point(self.link, point) for point in self.points], axis=1)
         heights = at[:, :, 2] - self.radii
         own = np.arange(len(at)), heights.argmin(axis=1)
-        if jacobian is not None:
-            whole = np.zeros((len(at), 3, jacobian.shape[2]))
-            chain.point_rows(posed, self.link, at[own], whole)
-            jacobian[:, 0] = weight[:, None] * whole[:, 2]
+        if pulls is not None:
+            np.multiply(_at_point(posed, at[own])[2], weight, out=pulls[0][0])
         rest[:, 0] = weight * heights[own]
+
+
+def _at_point(posed: ChainPose, at: Array) -> Array:
+    """How a point `at` (T, 3) of a link moves along each axis (3, 6, T) with the link."""
+    x, y, z = (at - posed.base[:, :3]).T
+    pulls = np.zeros((3, 6, len(at)))
+    pulls[[0, 1, 2], [0, 1, 2]] = 1.0
+    pulls[0, 4], pulls[0, 5] = z, -y
+    pulls[1, 3], pulls[1, 5] = -z, x
+    pulls[2, 3], pulls[2, 4] = y, -x
+    return pulls
 
 
 Task = PointTask | RotationTask | LimbTask | LevelTask | FloorTask | RestingTask
