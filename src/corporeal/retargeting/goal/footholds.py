@@ -53,7 +53,8 @@ def ground_of(motion: HumanMotion) -> Ground:
     toe_height, toe_stands = _standing(toes, motion.rate_hz)
     rise = _rise(ankles, motion.rate_hz)
     floor = _floor_under_body(motion)
-    if floor < toe_height - (0.0 if known else ANKLE_M) - SUNK_M:
+    held_up = floor < toe_height - (0.0 if known else ANKLE_M) - SUNK_M
+    if held_up:
         # Feet that are held up, or lie on their insteps, do not say where the floor is.
         ankle_height = min(ankle_height, floor + ANKLE_M)
         toe_height = floor if known else ankle_height
@@ -65,6 +66,8 @@ def ground_of(motion: HumanMotion) -> Ground:
     if known:
         heels = _heels(motion, ankles, toes, ankle_stands & toe_stands, ankle_height - toe_height)
         heel_stands = _standing(heels, motion.rate_hz)[1]
+        if held_up:
+            heel_stands = heel_stands & (heels[..., 2] < toe_height + NEAR_M)
     return Ground(np.stack([heel_stands, toe_stands], axis=2), ankle_height, toe_height, rise)
 
 

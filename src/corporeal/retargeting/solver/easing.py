@@ -146,9 +146,9 @@ class _Faults:
     excess: Array
 
     def better_than(self, other: _Faults) -> bool:
-        """Whether it asks for less or is less rough: else more force will not help."""
-        less = float(self.excess.sum()) < float(other.excess.sum())
-        return less or int(self.rough.sum()) < int(other.rough.sum())
+        """Whether it asks for less or nothing too much, or is less rough: else force is no help."""
+        own, others = float(self.excess.sum()), float(other.excess.sum())
+        return own == 0 or own < others or int(self.rough.sum()) < int(other.rough.sum())
 
 
 @dataclass(frozen=True, eq=False)
