@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corporeal.geometry import Array, normalise
-from corporeal.retargeting.goal.footholds import ANKLE_M, Ground, ground_of
+from corporeal.retargeting.goal.footholds import ANKLE_M, NEAR_M, Ground, ground_of
 from corporeal.retargeting.goal.robot_map import RobotMap
 from corporeal.retargeting.motion import SIDES, HumanMotion, MotionError
 from corporeal.retargeting.result import ENDS, LIMBS, Goals, Limb
@@ -104,6 +104,8 @@ def _length(motion: HumanMotion, first: str, second: str) -> float:
 
 # Legs are meant to end a little short of straight: a straight knee cannot follow smoothly.
 LEG_REACH = 0.985
+# A shank is upright whose direction has more than this of the vertical.
+UPRIGHT = 0.5
 # What an ankle keeps in reserve, rad.
 SPARE_RAD = 0.03
 UP = np.array([0.0, 0.0, 1.0])
@@ -263,6 +265,11 @@ def foot_rotation(
         x = _heading(ahead, pelvis[:, :, 0], shank)
         slope = np.arctan2(ahead[:, 2], np.einsum("ti,ti->t", ahead, x))
         stands = ground.touches[:, foot].all(axis=1)
+        if not stands.any():
+            # Whoever never stands still has the feet flat where they are low under upright shanks.
+            heights = [motion.point(f"{side}_{part}")[:, 2] for part in ("ankle", "toe")]
+            stands = (heights[0] < ground.ankle + NEAR_M) & (heights[1] < ground.toe + NEAR_M)
+            stands &= shank[:, 2] > UPRIGHT
         usual = np.median(slope[stands]) if stands.any() else np.quantile(slope, 0.9)
         pitch = slope - usual
     elif motion.rotations.get(f"{side}_foot") is not None:
