@@ -199,6 +199,18 @@ class Chain:
             matrix[:BASE, :BASE] += squares
             slope[:BASE] += pull
 
+    def add_tied(
+        self, posed: ChainPose, pulls: dict[int, Array], rest: Array, matrix: Array, slope: Array
+    ) -> None:
+        """Add to matrix and slope rows with residuals (T, R) that pull at several links at once."""
+        rows = np.zeros((rest.shape[1], self.size, len(rest)))
+        for link, own in pulls.items():
+            rows += self.derivatives(posed.motions, link, own)
+        moved = np.flatnonzero(rows.any(axis=(0, 2)))
+        rows = rows[:, moved]
+        matrix[np.ix_(moved, moved)] += np.einsum("rit,rjt->ijt", rows, rows)
+        slope[moved] += np.einsum("rit,tr->it", rows, rest)
+
     @cached_property
     def _inner(self) -> list[tuple[Numbers, Numbers, Array]]:
         """For every step those further in: their numbers (k,), the places (m,) of their unknowns

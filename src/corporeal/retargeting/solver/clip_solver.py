@@ -173,37 +173,17 @@ def _block_equations(
         task.fill(posed, span, pulls, rest)
         cost += float(np.vdot(rest, rest))
         if len(pulls) > 1:
-            _add_tied(chain, posed, task.links, pulls, rest, matrix, slope)
+            chain.add_tied(posed, dict(zip(task.links, pulls, strict=True)), rest, matrix, slope)
             continue
         squares = np.einsum("rat,rbt->abt", pulls[0], pulls[0])
         pull = np.einsum("rat,tr->at", pulls[0], rest)
-        for link in task.links:
-            if link in by_link:
-                squares += by_link[link][0]
-                pull += by_link[link][1]
-            by_link[link] = squares, pull
+        link = task.links[0]
+        if link in by_link:
+            squares += by_link[link][0]
+            pull += by_link[link][1]
+        by_link[link] = squares, pull
     chain.add_pulls(posed, by_link, matrix, slope)
     return matrix, slope, cost
-
-
-def _add_tied(
-    chain: Chain,
-    posed: ChainPose,
-    links: Sequence[int],
-    pulls: Sequence[Array],
-    rest: Array,
-    matrix: Array,
-    slope: Array,
-) -> None:
-    """Add to matrix and slope the rows that pull at several links at once."""
-    rows = sum(
-        (chain.derivatives(posed.motions, *each) for each in zip(links, pulls, strict=True)),
-        start=np.zeros(()),
-    )
-    moved = np.flatnonzero(rows.any(axis=(0, 2)))
-    own = rows[:, moved]
-    matrix[np.ix_(moved, moved)] += np.einsum("rit,rjt->ijt", own, own)
-    slope[moved] += np.einsum("rit,tr->it", own, rest)
 
 
 def motion_cost(problem: ClipProblem, state: MotionState) -> float:
