@@ -285,9 +285,9 @@ def level_floor(goals: Goals, soles: Soles, rate_hz: float) -> tuple[Goals, Arra
     Cameras bend the floor of a capture by centimetres; what stands on it goes with it. A foot of
     somebody who kneels, crawls or lies need not lie on its sole, and says nothing of the floor.
     """
-    down = np.zeros(len(goals.contacts), bool)
+    down: Flags = np.zeros(len(goals.contacts), bool)
     if goals.supports is not None:
-        down = goals.supports.touches.any(axis=1)
+        down = np.any(goals.supports.touches, axis=1)
     lifts = []
     for foot, side in enumerate(SIDES):
         at, axes = goals.positions[f"{side}_foot"], goals.rotations[f"{side}_foot"]
