@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from tests.quality.demonstrations import BASE, OBJECT, demonstration, without
+from tests.quality.reaching import changed
 
 from corporeal.exchange.episode_file import write_recording
 
@@ -19,11 +21,15 @@ def write_demonstration(
     *,
     number: int | None = None,
     metadata: Mapping[str, Any] | None = None,
+    edits: Mapping[str, Callable[[np.ndarray], None]] | None = None,
     **options: Any,
 ) -> Path:
-    """The demonstration of a seed; `number` is for an id other than the seed's."""
+    """The demonstration of a seed; `number` is for an id other than the seed's.
+
+    `edits` change the values of streams by their names, in place.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    made = demonstration(seed, metadata=metadata, **options)
+    made = changed(demonstration(seed, metadata=metadata, **options), **(edits or {}))
     named = replace(made, id=str(UUID(int=(number or 0) * 1000 + seed + 1)))
     for label in (BASE, OBJECT):
         named = without(named, label)

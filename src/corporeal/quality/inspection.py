@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -103,6 +103,8 @@ class InspectionOptions:
     policy: Policy
     protocol: Any = None
     detector: Any = None
+    detectors: Mapping[int, Any] = field(default_factory=dict)
+    """The detector of single episodes by their numbers, before `detector`."""
     pictures: bool = True
     only: tuple[str, ...] | None = None
     quick: bool = False
@@ -337,10 +339,11 @@ def inspect_recording(recording: Recording, request: InspectionOptions) -> Episo
         ledger=recording.ledger,
     )
     settled = settle_clocks(recording)
-    subject = Subject(settled.recording, request.protocol, request.detector)
+    detector = request.detectors.get(recording.index, request.detector)
+    subject = Subject(settled.recording, request.protocol, detector)
     if span_s(settled.recording) > LONGEST_S:
         pieces = (
-            (piece, _assess(Subject(piece.recording, request.protocol, request.detector), request))
+            (piece, _assess(Subject(piece.recording, request.protocol, detector), request))
             for piece in excerpts(settled.recording)
         )
         assessment = _weigh(combined(pieces), subject, request)

@@ -18,12 +18,13 @@ from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
 from corporeal.quality.anomaly.channels import CAMERA, channels_of
-from corporeal.quality.anomaly.envelope import Envelope, learn
+from corporeal.quality.anomaly.envelope import Envelope, count_alarms, learn
 from corporeal.quality.anomaly.network import (
     NetworkDetector,
     NetworkShape,
-    detector_of_task,
+    pack_detector,
     train,
+    unpack_detector,
 )
 
 
@@ -89,15 +90,20 @@ def test_phases_follow_the_gripper() -> None:
     assert found.progress.max() == 1.0
 
 
-def test_the_detector_of_a_task_is_found_in_a_folder(usual: Envelope, tmp_path: Path) -> None:
-    (tmp_path / "other.npz").write_bytes(b"no archive")
-    assert detector_of_task(tmp_path, "stack") is None
-    replace(usual, tasks=("stack", "sort")).save(tmp_path / "usual.npz")
-    found = detector_of_task(tmp_path, "sort")
-    assert isinstance(found, Envelope)
-    assert found.tasks == ("stack", "sort")
-    assert detector_of_task(tmp_path, "walk") is None
-    assert detector_of_task(tmp_path, None) is None
+def test_a_detector_is_the_same_after_it_was_packed(usual: Envelope) -> None:
+    again = unpack_detector(pack_detector(usual), "usual")
+    knocked = episode(200, knock_s=5.0)
+    assert again.segments(knocked) == usual.segments(knocked) != []
+    with pytest.raises(CorporealError, match="stack@2 is not a detector"):
+        unpack_detector(b"no archive", "stack@2")
+
+
+def test_alarms_of_good_episodes_are_counted_by_what_the_others_teach() -> None:
+    good = [channels_of(Subject(episode(seed))) for seed in range(8)]
+    odd = channels_of(Subject(episode(200, knock_s=5.0)))
+    assert count_alarms(good) == 0
+    assert count_alarms([*good, odd]) == 1
+    assert count_alarms(good[:4]) is None
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,15 @@ from sqlalchemy import Connection, func, insert, or_, select
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.episodes.reading import parts_of
+from corporeal.catalog.episodes.rows import EpisodeRow
 from corporeal.catalog.tables import EPISODE, REFERENCE, SYNOPSIS
 
 MOST_PEERS = 200
 """Stored episodes that new ones are compared with: the latest of their task and robot."""
 LEAST_REFERENCE, MOST_REFERENCE = 8, 60
 """Good episodes that a reference takes."""
-_GOOD = ("accepted", "annotated", "released")
+GOOD = ("accepted", "annotated", "released")
+"""States of episodes that others are compared with."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def make_reference(
         .where(
             _same(EPISODE.c.task, task),
             _same(EPISODE.c.robot, robot),
-            EPISODE.c.state.in_(_GOOD),
+            EPISODE.c.state.in_(GOOD),
             SYNOPSIS.c.profile.is_not(None),
         )
     )
@@ -110,22 +112,25 @@ def make_reference(
     return made
 
 
+def count_good(connection: Connection) -> list[tuple[str | None, str | None, int]]:
+    """How many good episodes with a profile there are of each task and robot."""
+    query = (
+        select(EPISODE.c.task, EPISODE.c.robot, func.count())
+        .join(SYNOPSIS, SYNOPSIS.c.episode == EPISODE.c.id)
+        .where(EPISODE.c.state.in_(GOOD), SYNOPSIS.c.profile.is_not(None))
+        .group_by(EPISODE.c.task, EPISODE.c.robot)
+    )
+    return [(task, robot, int(number)) for task, robot, number in connection.execute(query)]
+
+
 def count_unreferenced(connection: Connection) -> list[tuple[str | None, str | None, int]]:
     """Tasks and robots with enough good episodes for a reference that they do not have."""
-    count = func.count()
-    query = (
-        select(EPISODE.c.task, EPISODE.c.robot, count)
-        .join(SYNOPSIS, SYNOPSIS.c.episode == EPISODE.c.id)
-        .where(EPISODE.c.state.in_(_GOOD), SYNOPSIS.c.profile.is_not(None))
-        .group_by(EPISODE.c.task, EPISODE.c.robot)
-        .having(count >= LEAST_REFERENCE)
-    )
     referenced = connection.execute(select(REFERENCE.c.task, REFERENCE.c.robot).distinct())
     known = {(task, robot) for task, robot in referenced}
     return [
-        (task, robot, int(number))
-        for task, robot, number in connection.execute(query)
-        if (task or "", robot or "") not in known
+        (task, robot, number)
+        for task, robot, number in count_good(connection)
+        if number >= LEAST_REFERENCE and (task or "", robot or "") not in known
     ]
 
 
@@ -145,3 +150,8 @@ def _same(column: Any, value: str | None) -> Any:
 def _by_chance(name: str) -> str:
     """An order that no name is favoured in, and that is the same everywhere."""
     return hashlib.sha256(name.encode()).hexdigest()
+
+
+def in_chance_order(rows: Iterable[EpisodeRow], most: int) -> list[EpisodeRow]:
+    """So many of the episodes, whichever order they came in."""
+    return sorted(rows, key=lambda row: _by_chance(row.id))[:most]

@@ -291,10 +291,17 @@ def limited(
 
 
 def documents_of_kind(
-    connection: Connection, kind: str, *, most: int | None = None, governing: bool = False
+    connection: Connection,
+    kind: str,
+    *,
+    name: str | None = None,
+    most: int | None = None,
+    governing: bool = False,
 ) -> list[DocumentRow]:
     """Documents by name and version; `governing`: only those that stand behind an episode."""
     query = select(*_columns(DOCUMENT, DocumentRow)).where(DOCUMENT.c.kind == kind)
+    if name is not None:
+        query = query.where(DOCUMENT.c.name == name)
     if governing:
         behind = select(GOVERNS.c.document).where(GOVERNS.c.kind == kind).distinct()
         query = query.where(DOCUMENT.c.hash.in_(behind))

@@ -114,12 +114,16 @@ def move_episodes(
     return len(changes)
 
 
+JUDGED_BY = ("policy", "detector")
+"""Kinds of documents that a judgement follows from; the others came with the episode."""
+
+
 def complete_episode(connection: Connection, name: str, entry: EpisodeEntry, *, who: str) -> None:
     """Put what was found now in place of what was found before, inside a transaction.
 
     The judgement before stays among the assessments.
     """
-    row, policy = entry.row, entry.documents["policy"]
+    row = entry.row
     judged = {"verdict": row.verdict, "score": row.score, "policy": row.policy}
     connection.execute(update(EPISODE).where(EPISODE.c.id == name).values(**judged))
     for table, rows in (
@@ -129,11 +133,14 @@ def complete_episode(connection: Connection, name: str, entry: EpisodeEntry, *, 
     ):
         connection.execute(delete(table).where(table.c.episode == name))
         _insert_rows(connection, table, [(name, rows)])
-    keep_document(connection, DocumentRow(kind="policy", **policy))
-    link = {"episode": name, "kind": "policy", "document": policy["hash"]}
-    under = (GOVERNS.c.episode == name, GOVERNS.c.kind == "policy")
+    under = (GOVERNS.c.episode == name, GOVERNS.c.kind.in_(JUDGED_BY))
     connection.execute(delete(GOVERNS).where(*under))
-    connection.execute(insert(GOVERNS).values(**link))
+    for kind in JUDGED_BY:
+        if kind in entry.documents:
+            document = DocumentRow(kind=kind, **entry.documents[kind])
+            keep_document(connection, document)
+            link = {"episode": name, "kind": kind, "document": document.hash}
+            connection.execute(insert(GOVERNS).values(**link))
     own = ASSESSMENT.c.episode == name
     before = connection.execute(select(func.count()).select_from(ASSESSMENT).where(own))
     number = int(before.scalar_one()) + 1

@@ -1,3 +1,8 @@
+from .detectors import ANY_TASK as ANY_TASK
+from .detectors import LearnOptions as LearnOptions
+from .detectors import LearntTask as LearntTask
+from .detectors import count_unlearnt as count_unlearnt
+from .detectors import learn_detectors as learn_detectors
 from .episode_entry import NOTHING as NOTHING
 from .episode_entry import entry_of as entry_of
 from .episode_entry import sensor_serials as sensor_serials

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes.rows import EpisodeEntry, EpisodeRow
+from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, EpisodeRow
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.label_track import labels_in
@@ -80,17 +80,20 @@ def judged(
     policy: Policy,
     *,
     reference: str | None = None,
+    detector: DocumentRow | None = None,
     names: Mapping[int, str] | None = None,
     pictures: bool = True,
 ) -> EpisodeEntry:
     """The entry with findings, verdict and score, and what they follow from.
 
-    `reference` is what it was scored against; `names` say what a finding calls episode 3.
+    `reference` is what it was scored against, `detector` what knows its usual seconds; `names`
+    say what a finding calls episode 3.
     """
     parts = score.parts if score is not None else ()
     findings = [_finding(each, names or {}) for each in report.findings]
     counts = Counter(f"{each['check']} {each['severity']}" for each in findings)
     missing = report.assessment.not_assessed
+    learnt = None if detector is None else detector.hash
     rule = {"hash": policy.hash, "name": policy.name, "version": policy.version,
             "text": policy.canonical()}  # fmt: skip
     return replace(
@@ -110,12 +113,13 @@ def judged(
             "verdict": report.verdict,
             "score": number(score.total) if score is not None else None,
             "policy": policy.reference,
-            "basis": basis_of(policy, reference, pictures=pictures),
+            "basis": basis_of(policy, reference, learnt, pictures=pictures),
             "reason": reason_for(report, names),
             "facts": {
                 "findings": dict(counts),
                 "not_assessed": len(missing),
                 "reference": reference,
+                "detector": detector and f"{detector.name}@{detector.version}",
             },
         },
         synopsis=None if report.synopsis is None else pack_synopsis(report.synopsis),
@@ -123,13 +127,25 @@ def judged(
             {"part": part.name, "value": number(part.score), "weight": number(part.weight)}
             for part in parts
         ],
-        documents={**entry.documents, "policy": rule},
+        documents={**entry.documents, "policy": rule, **_as_document(detector)},
     )
 
 
-def basis_of(policy: Policy, reference: str | None, *, pictures: bool) -> str:
-    """A hash of what a verdict and a score follow from, beside the episode itself."""
-    parts = (policy.hash, program_hash(), reference or "", "pictures" if pictures else "")
+def _as_document(detector: DocumentRow | None) -> dict[str, dict[str, str]]:
+    if detector is None:
+        return {}
+    stated = {"hash": detector.hash, "name": detector.name, "version": detector.version,
+              "text": detector.text}  # fmt: skip
+    return {detector.kind: stated}
+
+
+def basis_of(policy: Policy, reference: str | None, detector: str | None, *, pictures: bool) -> str:
+    """A hash of what a verdict and a score follow from, beside the episode itself.
+
+    `reference` is a name, `detector` the hash of one.
+    """
+    parts = [policy.hash, program_hash(), reference or "", "pictures" if pictures else ""]
+    parts += [] if detector is None else [detector]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

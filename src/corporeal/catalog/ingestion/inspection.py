@@ -11,6 +11,7 @@ from pathlib import Path
 from corporeal.catalog.database import Database
 from corporeal.catalog.episodes.peers import Reference, find_peers, find_reference
 from corporeal.catalog.episodes.rows import EpisodeEntry
+from corporeal.catalog.ingestion.detectors import KeptDetector, find_detector
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
@@ -154,6 +155,7 @@ class Company:
     earlier: tuple[Synopsis, ...]
     """Those of other batches."""
     references: Mapping[tuple[str | None, str | None], Reference | None]
+    detectors: Mapping[tuple[str | None, str | None], KeptDetector | None]
 
 
 def find_company(database: Database, looks: Sequence[Inspected]) -> Company:
@@ -162,16 +164,17 @@ def find_company(database: Database, looks: Sequence[Inspected]) -> Company:
     own, batches = {row.id for row in rows}, {row.batch for row in rows}
     peers: list[Synopsis] = []
     earlier: list[Synopsis] = []
-    references = {}
+    references, detectors = {}, {}
     with database.read() as connection:
         for task, robot in dict.fromkeys((row.task, row.robot) for row in rows):
             references[task, robot] = find_reference(connection, task, robot)
+            detectors[task, robot] = find_detector(connection, task, robot)
             for peer in find_peers(connection, task, robot, besides=own):
                 index = len(looks) + len(peers)
                 peers.append(unpack_synopsis(peer.content, peer.metadata, index=index))
                 if peer.batch is None or peer.batch not in batches:
                     earlier.append(peers[-1])
-    return Company(tuple(peers), tuple(earlier), references)
+    return Company(tuple(peers), tuple(earlier), references, detectors)
 
 
 def judge_together(
@@ -188,9 +191,13 @@ def judge_together(
     def tell(report: EpisodeReport) -> None:
         on_episode(looks[report.index].path)
 
+    learnt = [company.detectors[_kind_of(look)] for look in looks]
+    usual = {number: kept.detector for number, kept in enumerate(learnt) if kept is not None}
     report = inspect(
         opener,
-        InspectionOptions(terms.policy, protocol=protocol, pictures=terms.pictures),
+        InspectionOptions(
+            terms.policy, protocol=protocol, detectors=usual, pictures=terms.pictures
+        ),
         on=terms.on,
         jobs=terms.jobs,
         beside=company.peers,
@@ -204,7 +211,7 @@ def judge_together(
     names |= {peer.index: f"{peer.id[:13]} of the catalogue" for peer in company.peers}
     profiles: dict[str, Mapping[str, Profile]] = {}
     candidates = []
-    for look, about in zip(looks, report.episodes, strict=True):
+    for look, about, kept in zip(looks, report.episodes, learnt, strict=True):
         assert look.entry is not None
         row, measured, profile = look.entry.row, look.measured, None
         reference = company.references[row.task, row.robot]
@@ -223,6 +230,7 @@ def judge_together(
             score,
             terms.policy,
             reference=named,
+            detector=None if kept is None else kept.document,
             names=names,
             pictures=terms.pictures,
         )
@@ -231,3 +239,8 @@ def judge_together(
                        reason_for(about, names))
         )  # fmt: skip
     return candidates
+
+
+def _kind_of(look: Inspected) -> tuple[str | None, str | None]:
+    assert look.entry is not None
+    return look.entry.row.task, look.entry.row.robot

@@ -21,6 +21,7 @@ from corporeal.catalog.episodes.reading import (
 )
 from corporeal.catalog.episodes.rows import NEXT, EpisodeEntry, EpisodeRow, State
 from corporeal.catalog.episodes.writing import complete_episode, move_episodes
+from corporeal.catalog.ingestion.detectors import find_detector
 from corporeal.catalog.ingestion.episode_entry import basis_of
 from corporeal.catalog.ingestion.ingestion import GROUP, check_policy
 from corporeal.catalog.ingestion.inspection import (
@@ -106,9 +107,9 @@ def rejudge(
 ) -> Rejudgement:
     """Judge the episodes that a query finds anew, a group in one transaction.
 
-    What was judged by the same policy, program and reference is passed over, so that an interrupted
-    run goes on where it was. The verdict before stays among the assessments, every change is an
-    event. A task that has none gets a reference to be scored against.
+    What was judged by the same policy, program, reference and detector is passed over, so that an
+    interrupted run goes on where it was. The verdict before stays among the assessments, every
+    change is an event. A task that has none gets a reference to be scored against.
     """
     if options.policy is not None:
         check_policy(workspace, options.policy)
@@ -170,6 +171,7 @@ def _stale(
 ) -> Iterator[tuple[EpisodeRow, Policy]]:
     """The episodes that are to be judged, with the policy that each is judged by."""
     references: dict[_Kind, Reference | None] = {}
+    detectors: dict[_Kind, str | None] = {}
     policies: dict[str, Policy] = {}
     with workspace.database.read() as connection:
         last = last_assessments(connection, [row.id for row in rows])
@@ -177,10 +179,12 @@ def _stale(
             kind = (row.task, row.robot)
             if kind not in references:
                 references[kind] = find_reference(connection, *kind)
+                kept = find_detector(connection, *kind)
+                detectors[kind] = None if kept is None else kept.document.hash
             policy = options.policy or _own_policy(connection, row, policies)
             reference = references[kind]
             named = None if reference is None else reference.name
-            basis = basis_of(policy, named, pictures=options.pictures)
+            basis = basis_of(policy, named, detectors[kind], pictures=options.pictures)
             judged = last.get(row.id)
             if options.again or judged is None or judged.basis != basis:
                 yield row, policy

@@ -86,11 +86,11 @@ def _show_judgement(begin: str, root: Path | None, *, as_json: bool) -> None:
     blind = make_table("could not run", "why")
     for each in missing:
         blind.add_row(each.check, each.reason)
-    history = make_table("judged", "by", "verdict", "score", "policy", "why")
+    history = make_table("judged", "by", "verdict", "score", "policy", "detector", "why")
     for judged in judgements:
         score = "" if judged.score is None else f"{judged.score:.2f}"
         history.add_row(judged.at[:19], judged.who, judged.verdict, score, judged.policy,
-                        judged.reason or "")  # fmt: skip
+                        str(judged.facts.get("detector") or ""), judged.reason or "")  # fmt: skip
     head = f"{row.file}  {row.id}: {row.state}, verdict {row.verdict or 'none'}"
     parts = [table for table in (found, blind, history) if table.row_count]
     print_result(as_json, values, head, *parts)

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from corporeal.catalog.episodes import count_unreferenced
-from corporeal.catalog.ingestion import Ingested, Rejudgement, RejudgeOptions
+from corporeal.catalog.ingestion import Ingested, Rejudgement, RejudgeOptions, count_unlearnt
 from corporeal.catalog.ingestion import ingest as take_in
 from corporeal.catalog.ingestion import rejudge as judge_anew
 from corporeal.catalog.query import OneOf
@@ -21,7 +21,7 @@ from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_jso
 from corporeal.cli.tracking import Track, track_batch
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.quality.policy import open_policy
-from corporeal.words import counted
+from corporeal.words import counted, listed
 
 _MOST = 60
 
@@ -102,10 +102,18 @@ def _hint(done: Ingested, workspace: Workspace) -> None:
         )
     with workspace.database.read() as connection:
         tasks = count_unreferenced(connection)
+        unlearnt = count_unlearnt(connection)
     for task, _, count in tasks:
         console().print(
             f"{count} good episodes of {task or 'no task'}, and none is scored against the others "
             f"yet; take them as the reference with: corporeal rejudge {where}"
+        )
+    if unlearnt:
+        named = listed([task or "no task" for task, _, _ in unlearnt[:3]])
+        more = f" and {len(unlearnt) - 3} more" if len(unlearnt) > 3 else ""
+        console().print(
+            f"nothing is known of the usual seconds of {named}{more}; learn them from the good "
+            f"episodes with: corporeal learn {where}"
         )
 
 

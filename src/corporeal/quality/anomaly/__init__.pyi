@@ -1,5 +1,9 @@
 from . import envelope as envelope
 from . import network as network
+from .channels import CAMERA as CAMERA
+from .channels import Channels as Channels
+from .channels import channels_of as channels_of
 from .network import AnomalyDetector as AnomalyDetector
-from .network import detector_of_task as detector_of_task
 from .network import open_detector as open_detector
+from .network import pack_detector as pack_detector
+from .network import unpack_detector as unpack_detector

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from corporeal.quality.anomaly.channels import (
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array
+from corporeal.words import counted
 
 # Parts that a phase is cut into, and how many neighbours on either side are looked at with each.
 BINS, AROUND = 12, 1
@@ -85,7 +86,7 @@ class Envelope:
         channels = channels_of(subject, pictures=sees_pictures(self.names))
         return segments(channels, self.deviation(channels))
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | BinaryIO) -> None:
         """Write it as a .npz file without pickles."""
         head = json.dumps({"detector": "envelope", "names": self.names, "tasks": self.tasks})
         np.savez(
@@ -97,7 +98,7 @@ class Envelope:
         )
 
     @classmethod
-    def load(cls, path: Path) -> Envelope:
+    def load(cls, path: Path | BinaryIO) -> Envelope:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
             head = json.loads(str(file["head"]))
@@ -136,7 +137,7 @@ def envelope(episodes: Sequence[Channels], *, margin: float = 2.0) -> Envelope:
     """The same from channels."""
     if len(episodes) < LEAST:
         raise NotAssessed(
-            f"{len(episodes)} good episodes; {LEAST} are needed to know what is usual"
+            f"{counted(len(episodes), 'good episode')}; {LEAST} are needed to know what is usual"
         )
     names = tuple(
         name for name in episodes[0].names if all(name in each.names for each in episodes)
@@ -152,6 +153,22 @@ def envelope(episodes: Sequence[Channels], *, margin: float = 2.0) -> Envelope:
     limits = room * np.maximum(np.quantile(worst, 0.95, axis=0), LEAST_LIMIT)
     usual = _usual(names, episodes)
     return Envelope(names, usual.middle, usual.spread, limits)
+
+
+def count_alarms(episodes: Sequence[Channels]) -> int | None:
+    """How many good episodes are flagged by what the others of them teach; None where too few do.
+
+    This is the share of false alarms to expect of episodes like these.
+    """
+    if len(episodes) <= LEAST:
+        return None
+    alarms = 0
+    folds = min(len(episodes), 10)
+    for fold in range(folds):
+        usual = envelope([each for n, each in enumerate(episodes) if n % folds != fold])
+        for each in episodes[fold::folds]:
+            alarms += bool(segments(each, usual.deviation(each)))
+    return alarms
 
 
 def segments(channels: Channels, score: Array) -> list[UnusualSegment]:

@@ -8,13 +8,14 @@ out of distribution. Training needs PyTorch (extra `train`); looking at episodes
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -31,6 +32,7 @@ from corporeal.quality.anomaly.envelope import (
 )
 from corporeal.quality.subject import Subject
 from corporeal.signal.track import Array
+from corporeal.words import counted
 
 # Samples in a window: 0.8 s.
 WINDOW = 8
@@ -113,7 +115,7 @@ class NetworkDetector:
         channels = channels_of(subject, pictures=sees_pictures(self.shape.names))
         return segments(channels, self.deviation(channels, subject.task) / self.limit)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | BinaryIO) -> None:
         """Write it as a .npz file without pickles."""
         shape = self.shape
         head = {"detector": "network", "limit": self.limit, "names": shape.names}
@@ -123,7 +125,7 @@ class NetworkDetector:
         np.savez(path, **arrays)
 
     @classmethod
-    def load(cls, path: Path) -> NetworkDetector:
+    def load(cls, path: Path | BinaryIO) -> NetworkDetector:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as file:
             head = json.loads(str(file["head"]))
@@ -172,7 +174,7 @@ def trained(
 ) -> NetworkDetector:
     """The same from channels and tasks."""
     if len(episodes) < LEAST:
-        raise NotAssessed(f"{len(episodes)} good episodes; {LEAST} are needed to train")
+        raise NotAssessed(f"{counted(len(episodes), 'good episode')}; {LEAST} are needed to train")
     kept = [n for n in range(len(episodes)) if n % 5 == 4]
     taught = [each for n, each in enumerate(episodes) if n not in kept]
     shape = _shape(taught)
@@ -259,36 +261,37 @@ class AnomalyDetector(Protocol):
     def segments_of(self, subject: Subject) -> list[UnusualSegment]:
         """The same of a subject that others look at as well."""
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | BinaryIO) -> None:
         """Write it as a file."""
 
 
-def detector_of_task(folder: Path, task: str | None) -> AnomalyDetector | None:
-    """The newest detector in the folder that learnt from episodes of the task; None without one.
+def pack_detector(detector: AnomalyDetector) -> bytes:
+    """The detector as bytes, as `save` writes them."""
+    packed = io.BytesIO()
+    detector.save(packed)
+    return packed.getvalue()
 
-    Files of the folder that are no detectors are passed over.
-    """
-    files = sorted(folder.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in files:
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                tasks = json.loads(str(file["head"]))["tasks"]
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
-            continue
-        if task is not None and task in tasks:
-            return open_detector(path)
-    return None
+
+def unpack_detector(packed: bytes, name: str) -> AnomalyDetector:
+    """Read what `pack_detector` made; errors call it by its name."""
+    return _read(io.BytesIO(packed), name)
 
 
 def open_detector(path: Path) -> AnomalyDetector:
     """Read what a detector's `save` wrote."""
+    if not path.exists():
+        raise CorporealError(f"{path} does not exist; make it with: corporeal learn.")
+    return _read(path, str(path))
+
+
+def _read(source: Path | BinaryIO, name: str) -> AnomalyDetector:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(source, allow_pickle=False) as file:
             kind = json.loads(str(file["head"]))["detector"]
-        return NetworkDetector.load(path) if kind == "network" else Envelope.load(path)
-    except FileNotFoundError:
-        raise CorporealError(f"{path} does not exist; make it with: corporeal learn.") from None
+        if not isinstance(source, Path):
+            source.seek(0)
+        return NetworkDetector.load(source) if kind == "network" else Envelope.load(source)
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise CorporealError(
-            f"{path} is not a detector ({error}); expected a file that corporeal learn wrote."
+            f"{name} is not a detector ({error}); expected a file that corporeal learn wrote."
         ) from None

@@ -16,7 +16,7 @@ def find(subject: Subject, *, max_score: float = 1.0) -> Findings:
     Fix: look at the stretch; keep the episode as a failure, or learn again with it if it is good.
     """
     if subject.detector is None:
-        raise NotAssessed("no detector; learn one with corporeal learn and name it with --usual")
+        raise NotAssessed("no detector of the task; learn one from good episodes: corporeal learn")
     state = subject.state
     for segment in subject.detector.segments_of(subject):
         if segment.score <= max_score:
