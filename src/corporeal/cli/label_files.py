@@ -10,10 +10,11 @@ from rich.text import Text
 from sqlalchemy import Connection
 
 from corporeal.cli.command import argument, option
-from corporeal.cli.label_proposals import find_episodes, find_taxonomy
+from corporeal.cli.label_proposals import find_episodes, find_taxonomy, used_taxonomy
 from corporeal.cli.output import AsJson, console, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog
 from corporeal.errors import CorporealError
+from corporeal.files import atomic_write
 from corporeal.labelling.labels import (
     EpisodeLabels,
     LabelFormat,
@@ -21,9 +22,11 @@ from corporeal.labelling.labels import (
     accept_label_files,
     format_of,
     labels_in_force,
+    reference_cards,
     write_label_file,
 )
 from corporeal.labelling.tasks import frames_about
+from corporeal.words import counted
 
 
 def export(
@@ -125,3 +128,37 @@ def bring_in(
     values = [{"episode": each.episode, "number": each.number, "hash": each.hash} for each in made]
     lines = (f"{each.episode}: labels {each.number} are in force" for each in made)
     print_result(as_json, values, *lines)
+
+
+def write_cards(
+    out: Annotated[Path, option("The page to write.", "--out", "-o")] = Path("cards.html"),
+    taxonomy: Annotated[
+        str | None,
+        option("name@version or a file; by default the newest used.", "--taxonomy", "-t"),
+    ] = None,
+    root: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write reference cards: every label with its rule and key, and pictures of your own episodes.
+
+    One HTML page to print or forward, with the pictures inside. They are cut from episodes whose
+    labels people confirmed under exactly this version of the taxonomy.
+
+    Example: [bold]corporeal annotate cards --out cards.html[/bold]
+    """
+    with (
+        enter_workspace(root, "export") as (workspace, _),
+        workspace.database.read() as connection,
+    ):
+        document = used_taxonomy(connection, taxonomy)
+        page = reference_cards(connection, workspace.store, document)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(out, page.html)
+    told = {"page": out, "taxonomy": document.reference, "episodes": page.episodes,
+            "pictures": page.pictures, "without_pictures": page.without}  # fmt: skip
+    sentence = (
+        f"{out}: the cards of {document.reference}, {counted(page.pictures, 'picture')} from "
+        f"{counted(page.episodes, 'labelled episode')}; {len(page.without)} labels and values "
+        "have none yet"
+    )
+    print_result(as_json, told, sentence)

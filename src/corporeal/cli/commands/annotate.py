@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from corporeal.cli.command import Command, argument, group, option
-from corporeal.cli.label_files import bring_in, export
+from corporeal.cli.label_files import bring_in, export, write_cards
 from corporeal.cli.label_predictions import bring_predictions, write_corrections
 from corporeal.cli.label_proposals import (
     Proposed,
@@ -364,6 +364,7 @@ def requeue(
         console().print(f"next: corporeal annotate queue {done.tasks[0].queue}")
 
 
+app.command("cards")(write_cards)
 app.command("export")(export)
 app.command("import")(bring_in)
 app.command("predictions")(bring_predictions)

@@ -5,6 +5,8 @@ from .label_file import LabelFormat as LabelFormat
 from .label_file import accept_label_files as accept_label_files
 from .label_file import format_of as format_of
 from .label_file import write_label_file as write_label_file
+from .reference_card import CardPage as CardPage
+from .reference_card import reference_cards as reference_cards
 from .versions import Labels as Labels
 from .versions import canonical as canonical
 from .versions import digest as digest
