@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.facts import EpisodeFacts
 from corporeal.episode.recording import Recording
 from corporeal.labelling.annotation import Annotation, Instruction, Segment, Value
 from corporeal.labelling.automaton import (
@@ -32,6 +33,7 @@ from corporeal.labelling.event import (
 )
 from corporeal.labelling.frames import boundary_ns, end_ns
 from corporeal.labelling.hierarchy import compose
+from corporeal.labelling.mention import mentioned_hand, mentioned_object
 from corporeal.labelling.proposal import ProposalRequest, Proposer
 from corporeal.labelling.taxonomy import LabelLane
 from corporeal.schema import roles
@@ -54,9 +56,13 @@ def propose(question: ProposalRequest) -> Annotation | None:
     need = question.taxonomy.requirement(question.task)
     order = shown_order(need, lane, question.events) if need is not None else ()
     way: Sequence[Passage] = [_judged(passage) for passage in find_passages(question, lane, order)]
+    facts = question.recording.facts
+    told = [*facts.instructions, facts.task or ""]
     known: dict[str, Value] = {
-        "hand": _hand(question.events),
+        # What signals show was done, whatever was asked for.
+        "hand": _hand(question.events) or mentioned_hand(told),
         "grasp_type": _grasp_type(question),
+        "object": mentioned_object([*_stated_objects(facts), *told], question.taxonomy),
     }
     labels = [passage.label for passage in way]
     may_lack = need.may_lack if need is not None else ()
@@ -205,6 +211,12 @@ def _grasp_type(question: ProposalRequest) -> str | None:
     width = float(np.interp(settled, gripper.seconds, gripper.values.mean(axis=1)))
     guess = "power" if width > _WIDE_M else "precision_pinch"
     return guess if guess in known else None
+
+
+def _stated_objects(facts: EpisodeFacts) -> list[str]:
+    """What the metadata calls the object, as an instruction would."""
+    stated = facts.other.get("object")
+    return [f"take {stated}"] if isinstance(stated, str) and stated else []
 
 
 def _instructions(question: ProposalRequest) -> Iterator[Instruction]:
