@@ -33,7 +33,7 @@ NEAR_NS = SECOND_NS // 2
 _CALLED = {
     "joint_position": ("observation.state", "state"),
     "joint_position_target": ("action",),
-    "head_left": ("head",),
+    "head_left": ("head", "head_left_image_raw_compressed"),
     "external_front": ("front",),
 }
 

@@ -28,6 +28,8 @@ CollectionMode = Literal[
 
 RETARGETED_MOCAP: Final = "retargeted mocap"
 SYNTHETIC: Final = "synthetic"
+# What a reader says of a source that ends in the middle.
+BREAKS_OFF = "breaks off after"
 CORRECTION: Final = "correction of a policy"
 COLLECTION_MODES: tuple[CollectionMode, ...] = get_args(CollectionMode)
 _OTHER_SPELLINGS: dict[str, CollectionMode] = {

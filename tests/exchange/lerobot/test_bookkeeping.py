@@ -156,6 +156,16 @@ def test_a_wrong_rate_of_one_episode_is_found_there(tmp_path: Path) -> None:
     assert {n: checks(each) for n, each in by_episode(dataset).items()} == {1: ["metadata_wrong"]}
 
 
+def test_a_name_that_two_columns_of_the_state_have_is_found(tmp_path: Path) -> None:
+    root = write_v2(tmp_path / "set")
+    info = read_json(root / "meta" / "info.json")
+    names = info["features"]["observation.state"]["names"]
+    names[0] = names[1]
+    write_json(root / "meta" / "info.json", info)
+    (defect,) = open_dataset(root).defects
+    assert (defect.check, defect.stream) == ("metadata_wrong", "observation.state")
+
+
 def test_a_feature_without_data_or_of_another_width_is_found(tmp_path: Path) -> None:
     root = write_v2(tmp_path / "set")
     info = read_json(root / "meta" / "info.json")

@@ -61,6 +61,16 @@ def test_a_camera_of_half_the_rate_gets_a_note_only() -> None:
     assert "twice" in findings[0].message
 
 
+def test_a_camera_of_half_the_rate_beside_one_that_keeps_up_asks_for_a_human() -> None:
+    def halve(shown: list) -> list:  # type: ignore[type-arg]
+        return [shown[number // 2 * 2] for number in range(len(shown))]
+
+    slow, quick = filmed(120, change=halve), filmed(120)
+    both = replace(slow, signals={**slow.signals, f"{CAMERA}_2": quick.signals[CAMERA]})
+    findings = [each for each in CHECK.find(Subject(both)) if "twice" in each.message]
+    assert [(each.stream, each.severity) for each in findings] == [(CAMERA, "quarantine")]
+
+
 def test_a_recording_without_a_camera_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no video"):
         list(CHECK.find(blind()))

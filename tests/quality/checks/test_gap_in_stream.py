@@ -96,3 +96,8 @@ def test_parts_of_one_message_are_one_finding() -> None:
     (finding,) = CHECK.find(Subject(both))
     assert finding.stream == POSITION
     assert VELOCITY in finding.message
+
+
+def test_a_silence_of_a_bag_is_found_that_is_alone_in_its_stream() -> None:
+    (finding,) = CHECK.find(Subject(unstated(without(moving(), IMU, slice(900, 970)))))
+    assert (finding.stream, finding.severity) == (IMU, "quarantine")

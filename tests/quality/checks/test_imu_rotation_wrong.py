@@ -46,6 +46,17 @@ def test_a_gyro_that_was_not_zeroed_is_found() -> None:
     assert finding.message.startswith("wy of observations/pelvis_imu is off by 0.2")
 
 
+def test_a_gyro_that_turns_a_standing_robot_is_found_without_a_base_pose() -> None:
+    bare = without("base_pose", "head_imu", "torso_imu").recording
+
+    def shift(values: np.ndarray) -> None:
+        values[:, 5] += 0.3
+
+    (finding,) = found(altered("observations/pelvis_imu", shift, bare))
+    assert finding.severity == "quarantine"
+    assert finding.message.startswith("wz of observations/pelvis_imu is +0.299")
+
+
 def test_a_recording_without_an_imu_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="no IMU"):
         found(without("_imu"))

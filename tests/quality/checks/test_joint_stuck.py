@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.quality.reaching import POSITION, altered, changed, column, reaching, table, without
+from tests.quality.reaching import G1, POSITION, altered, changed, column, reaching, table, without
 
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
@@ -104,3 +104,42 @@ def test_stamps_in_bursts_are_not_assessed() -> None:
 def test_a_recording_without_an_action_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="joint_position_target"):
         list(CHECK.find(without(reaching(), "joint_position_target")))
+
+
+def test_a_motor_without_power_that_trembles_in_place_asks_for_a_human() -> None:
+    elbow = column("right_elbow")
+    noise = np.random.default_rng(3).normal(0, 2e-4, 250)
+
+    def let_go(values: np.ndarray) -> None:
+        values[300:550, elbow] = values[300, elbow] + noise
+
+    (finding,) = CHECK.find(altered(joint_position=let_go, joint_velocity=turn_off(elbow)))  # type: ignore[arg-type]
+    assert finding.severity == "quarantine"
+    assert "right_elbow_joint" in finding.message
+    assert abs(finding.frames[0][0] - 300) <= 60
+
+
+def test_a_joint_at_its_limit_may_stay_there() -> None:
+    elbow = column("right_elbow")
+    limit = next(j.upper for j in G1.actuated if j.name == "right_elbow_joint") or 0.0
+
+    def stop(values: np.ndarray) -> None:
+        values[300:550, elbow] = limit
+
+    def ask(values: np.ndarray) -> None:
+        values[150:275, elbow] = limit + 0.5 * np.sin(np.linspace(0, 3.1, 125)) + 0.2
+
+    spoilt = altered(joint_position=stop, joint_position_target=ask, joint_velocity=turn_off(elbow))  # type: ignore[arg-type]
+    assert not [each for each in CHECK.find(spoilt) if each.severity == "quarantine"]
+
+
+def test_a_hand_whose_bus_died_before_it_closed_is_found() -> None:
+    dice = np.random.default_rng(4)
+
+    def tremble(values: np.ndarray) -> None:
+        values[:, -1] += np.round(dice.normal(0, 1, len(values))) * 1e-4
+        values[90:, -1] = values[90, -1]
+
+    found = list(CHECK.find(Subject(changed(table(), joint_position=tremble))))
+    assert [each.frames[0][1] for each in found] == [360]
+    assert abs(found[0].frames[0][0] - 90) <= 2

@@ -42,3 +42,9 @@ def test_what_a_bag_seems_to_miss_is_not_lost() -> None:
     bag["losses"] = {STATE: {"missed": 9, "refused": 2}}
     (found,) = find(Subject(told(demonstration(), **bag)))
     assert found.value == 2.0
+
+
+def test_a_bag_that_breaks_off_is_found() -> None:
+    said = ["run.mcap breaks off after 1300 messages (its end is missing)."]
+    (finding,) = find(Subject(told(demonstration(), source_problems=said)))
+    assert "breaks off after 1300 messages" in finding.message

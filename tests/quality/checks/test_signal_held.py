@@ -66,3 +66,8 @@ def test_commands_alone_are_not_assessed() -> None:
     alone = replace(recording, signals={"action": recording.signals["action"]})
     with pytest.raises(NotAssessed, match="no sensor"):
         list(CHECK.find(Subject(alone)))
+
+
+def test_an_arm_that_is_read_five_times_a_second_is_found_in_a_quick_stream() -> None:
+    (finding,) = CHECK.find(Subject(held(rows(100.0), 20)))
+    assert (finding.value, finding.severity) == (20, "quarantine")

@@ -89,12 +89,11 @@ def commands_logged_late(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
 
 @mistake({"action_equals_state"}, {"state", "action", "table"})
 def action_is_the_state(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
-    """The converter had no commands and wrote the reading, of this row or the next, as action."""
+    """The converter had no commands and wrote the reading of the same row as action."""
+    # The reading of the next row is a usual action where nobody recorded commands, and a note.
     number = one_take(takes, rng)
-    step = int(rng.integers(2))
     state = takes[number].channel(STATE)
-    rows = np.minimum(np.arange(len(state.values)) + step, len(state.values) - 1)
-    take = takes[number].with_values(ACTION, lambda _: state.values[rows].copy())
+    take = takes[number].with_values(ACTION, lambda _: state.values.copy())
     return exchange(takes, number, take), marked(number, ACTION, STATE)
 
 

@@ -56,7 +56,14 @@ def loose_encoder(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
 
 
 @mistake(
-    {"joint_offset", "joint_jumps", "columns_unusual", "signal_spikes", "velocity_mismatch"},
+    {
+        "joint_slips",
+        "joint_offset",
+        "joint_jumps",
+        "columns_unusual",
+        "signal_spikes",
+        "velocity_mismatch",
+    },
     {"state", "action"},
 )
 def slipping_belt(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:

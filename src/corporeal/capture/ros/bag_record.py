@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.capture.driver import DriverError
+from corporeal.episode.facts import BREAKS_OFF
 from corporeal.errors import DocumentError
 from corporeal.schema.markup import parse_markup
 
@@ -51,7 +52,7 @@ def describe_break(path: Path, what: str, count: int, error: Exception, advice: 
     reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
     if not count:
         raise DriverError(f"{path}: cannot be read as {what}: {reason}. {advice}") from None
-    return f"{path.name} breaks off after {count} messages ({reason})."
+    return f"{path.name} {BREAKS_OFF} {count} messages ({reason})."
 
 
 def says_latched(profiles: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -109,6 +110,10 @@ def _features(files: Files, present: Sequence[LerobotEntry]) -> Iterator[Complai
         names = feature.names
         if names is not None and len(feature.shape) == 1 and len(names) != feature.width:
             message = f"info.json gives {len(names)} names to the {feature.width} of {feature.key}"
+            yield Defect(METADATA_WRONG, message, stream=feature.key, episodes=everyone), None
+        twice = sorted(name for name, count in Counter(names or ()).items() if count > 1)
+        if twice and feature.key in ("observation.state", "action"):
+            message = f"info.json gives two columns of {feature.key} the name {twice[0]}"
             yield Defect(METADATA_WRONG, message, stream=feature.key, episodes=everyone), None
     rates: list[float] = []
     reports: list[dict[tuple[str, str], str]] = []

@@ -59,16 +59,20 @@ def find(
     episode's end; and only if the movie does not repeat pictures at that speed all along, as the
     codec of a small or coarse movie does with slow motion. Single repeated pictures count when
     there are more than `max_singles`; in a movie whose codec may leave pictures out, when they are
-    more than a share `max_coded`.
+    more than a share `max_coded`. A camera that shows every picture twice asks for a human where
+    another one of the episode does not; where all do, their rate is what it is: a note.
 
     Why: the state moves on while the picture stands, so the two no longer belong together.
     Fix: cut the episode at the frozen stretch; look for a camera that loses its link.
     """
-    for track in cameras(subject, least=10):
+    seen = list(cameras(subject, least=10))
+    halved = {track.label for track in seen if _half_rate(track)}
+    full = [track.label for track in seen if track.label not in halved and _is_lively(track)]
+    for track in seen:
         speed = state_steps(subject, track)
         shortest = 1
-        if _half_rate(track):
-            yield _half_rate_note(track)
+        if track.label in halved:
+            yield _half_rate_finding(track, full)
             shortest = 3
         frozen = _frozen(track, speed, shortest)
         # Every picture on its own, as in a row of stills, leaves the codec nothing to repeat.
@@ -226,11 +230,18 @@ def _half_rate(track: PictureTrack) -> bool:
     return float((low[lively] < 0.35 * high[lively]).mean()) > HALF_RATE
 
 
-def _half_rate_note(track: PictureTrack) -> Finding:
+def _is_lively(track: PictureTrack) -> bool:
+    """Whether so much goes on in most pictures that one shown twice would be seen."""
+    return bool(np.median(track.stir[1:]) > 2 * VISIBLE)
+
+
+def _half_rate_finding(track: PictureTrack, full: list[str]) -> Finding:
+    beside = f", while {full[0]} kept up" if full else ""
     return Finding(
-        f"{track.label} shows every picture twice: the camera ran at half the rate of its stamps.",
+        f"{track.label} shows every picture twice: the camera ran at half the rate of its stamps"
+        f"{beside}.",
         stream=track.label,
-        severity="note",
+        severity="quarantine" if full else "note",
         evidence=track.curve(track.stir, "change"),
     )
 

@@ -8,21 +8,26 @@ from corporeal.quality.evidence.time import StreamStamps, stamped
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import Flags
 
+# A silence is alone when it is so many times the longest steps that are usual in its stream.
+ALONE = 5.0
+
 
 def find(
     subject: Subject,
     *,
     max_gap_s: float = 0.05,
     max_periods: float = 2.5,
-    max_silence_s: float = 0.5,
+    max_silence_s: float = 0.25,
+    max_silence_periods: float = 20.0,
 ) -> Findings:
     """Yield each stream with a step longer than `max_gap_s`, or than `max_periods` of its period.
 
     A step of a stream so slow that its period comes near `max_gap_s` is a gap from one and a half
     periods on: one missing frame. A gap below `max_gap_s` asks for a human, a longer one fails.
     Where nobody stated a rate, as in a bag, a loop may be late and a command may pause. Of a sensor
-    that is regular otherwise, a silence over `max_silence_s` and ten steps then asks for a human,
-    and a step that is a whole number of usual ones is a note.
+    that is regular otherwise, a silence over `max_silence_s` and `max_silence_periods` then asks
+    for a human if it is alone of its kind: five times all but the two longest of the others. A step
+    that is a whole number of usual ones is a note.
 
     Why: what happened in the gap is lost, and a policy sees the robot jump.
     Fix: record again; look for the lost frames in the recorder's journal and its health report.
@@ -35,7 +40,7 @@ def find(
         if stream.bunched or stream.period_s <= 0:
             continue
         if not stream.is_stated:
-            yield from _unstated(stream, max_silence_s)
+            yield from _unstated(stream, max_silence_s, max_silence_periods)
             continue
         longest = max(max_gap_s, 1.5 * stream.period_s)
         silent = (stream.steps > longest) & _lasting(stream)
@@ -59,11 +64,13 @@ def _is_regular_sensor(stream: StreamStamps) -> bool:
     return stream.group == "observations" and stream.is_even
 
 
-def _unstated(stream: StreamStamps, max_silence_s: float) -> Findings:
+def _unstated(stream: StreamStamps, max_silence_s: float, max_periods: float) -> Findings:
     """Gaps by the typical step, which nobody promised."""
     periods = stream.steps / stream.period_s
     lasting = _lasting(stream)
-    silent = (stream.steps > max_silence_s) & (periods > 10) & lasting
+    usual = float(np.sort(stream.steps)[-3]) if len(stream.steps) > 2 else 0.0
+    long = max(max_silence_s, max_periods * stream.period_s, ALONE * usual)
+    silent = (stream.steps > long) & lasting
     whole = (periods > 1.5) & (np.abs(periods - np.rint(periods)) < 0.15) & lasting & ~silent
     if silent.any():
         yield _finding(stream, silent | whole, max_silence_s, "quarantine")

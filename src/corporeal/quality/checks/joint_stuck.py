@@ -1,10 +1,15 @@
 """Joints move when they are told to."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corporeal.embodiment.embodiment import Joint
+from corporeal.embodiment.joints import is_hand, limb_of
 from corporeal.quality.check import Check, Finding, Findings, drawn
+from corporeal.quality.evidence.columns import columns_of
 from corporeal.quality.evidence.joint_response import Response, response
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -18,6 +23,13 @@ IMPROBABLE = 1e-12
 MOSTLY_MOVES = 0.3
 # And the target must have moved by this, in its own unit.
 MIN_TOLD = 0.1
+# A hand that died stands so many times longer than it ever rested, while its target goes through
+# this share of all its travel.
+LONGER, MOST_TOLD = 4.0, 0.5
+# A joint without power is watched over so long; it then goes less than this share of the way.
+WINDOW_S, LEFT_BEHIND = 1.0, 0.1
+# A joint this near to its limit may not be able to follow, rad.
+AT_LIMIT = 0.02
 
 
 def find(
@@ -27,13 +39,17 @@ def find(
     min_asked: float = 0.03,
     ratio: float = 4.0,
     exact: float = 1e-9,
+    min_left_behind: float = 0.1,
 ) -> Findings:
     """Yield joints whose position repeats itself for `min_s` while the joint must have moved.
 
     That it must have moved is said by the target, which leaves it by `min_asked` and by `ratio`
     times its usual error, or by the joint's own velocity. A finger may be held by what it grasps,
     so columns that are no joint of the robot need a jump at the end as well, or a whole episode.
-    A column that never repeats itself elsewhere and jumps when it thaws is frozen in any unit.
+    A column that never repeats itself elsewhere and jumps when it thaws is frozen in any unit; so
+    is a hand that repeats itself longer than it ever rested, through most of its target's travel.
+    A joint that only trembles in place while its target goes `min_left_behind` away, as no other
+    time in the episode, has lost power: that asks for a human, since something may have held it.
 
     Why: a frozen encoder teaches a policy that its commands have no effect.
     Fix: reject the frames or the episode; restart the joint's driver.
@@ -44,12 +60,13 @@ def find(
     moved = _travel(subject, answer)
     values = bridge_gaps(answer.state.values)[:, answer.state_columns]
     targets = _shifted(answer)
-    period = answer.state.period_s
-    least = max(4, round(min_s / period))
+    least = max(4, round(min_s / answer.state.period_s))
     still = np.abs(np.diff(values, axis=0)) <= exact
+    frozen = set()
     for column, name in enumerate(answer.names):
         error = np.abs(targets[:, column] - values[:, column])
-        for first, stop in _runs(still[:, column], least):
+        rests = _runs(still[:, column], least)
+        for first, stop in rests:
             outside = np.ones(len(error), bool)
             outside[first:stop] = False
             usual = float(np.median(error[outside])) if outside.sum() > 10 else 0.0
@@ -59,14 +76,92 @@ def find(
             enough = enough or own > min_asked
             sure = enough and name in joints
             sure = sure or (enough and _certain(values[:, column], first, stop, asked, error))
-            if not sure and not _unlike_itself(values[:, column], targets[:, column], first, stop):
-                continue
-            yield _finding(answer, column, first, stop, max(asked, own), min_asked)
+            sure = sure or _unlike_itself(values[:, column], targets[:, column], first, stop)
+            if not sure and is_hand(name, robot):
+                sure = _died(targets[:, column], first, stop, still[:, column])
+            if sure:
+                frozen.add(column)
+                yield _finding(answer, column, first, stop, max(asked, own), min_asked)
+    scale = columns_of(subject, answer.state.label).radian[answer.state_columns]
+    for column, first, stop in _left_behind(subject, answer, targets, min_left_behind * scale):
+        if column not in frozen:
+            asked = float(np.ptp(targets[first:stop, column]))
+            lost = _finding(answer, column, first, stop, asked, min_left_behind)
+            yield replace(lost, severity="quarantine")
 
 
-def _runs(still: Flags, least: int) -> Iterator[tuple[int, int]]:
+def _runs(still: Flags, least: int) -> list[tuple[int, int]]:
     """Half-open ranges of samples in which nothing changes, at least `least` samples long."""
-    return ((first, stop + 1) for first, stop in runs(still, least=least - 1))
+    return [(first, stop + 1) for first, stop in runs(still, least=least - 1)]
+
+
+def _died(targets: Array, first: int, stop: int, still: Flags) -> bool:
+    """Whether a column stands far longer than it ever rested, through most of its target's way.
+
+    Readings that tremble also tremble while a hand holds something, so this is no grasp.
+    """
+    whole = float(np.ptp(targets))
+    throughout = stop - first >= 0.9 * len(targets)
+    if throughout or whole <= 0 or float(np.ptp(targets[first:stop])) < MOST_TOLD * whole:
+        return False
+    others = [b - a for a, b in runs(still) if b < first or a >= stop]
+    return stop - first > LONGER * (max(others, default=0) + 1)
+
+
+def _left_behind(
+    subject: Subject, answer: Response, targets: Array, least: Array
+) -> Iterator[tuple[int, int, int]]:
+    """Columns and ranges in which a joint that follows its target otherwise stands beside it.
+
+    Legs are left out: the ground holds them. So are joints at their own limit.
+    """
+    robot = subject.recording.embodiment
+    joints = {joint.name: joint for joint in robot.actuated} if robot is not None else {}
+    values = bridge_gaps(answer.state.values)[:, answer.state_columns]
+    length = max(4, round(WINDOW_S / answer.state.period_s))
+    if len(values) < 4 * length:
+        return
+    starts = np.arange(0, len(values) - length + 1, max(1, length // 4))
+    went, told = _travels(values, starts, length), _travels(targets, starts, length)
+    error = np.abs(values - targets)
+    lost = (told > least) & (went < LEFT_BEHIND * told)
+    for column in np.flatnonzero(lost.any(axis=0)).tolist():
+        name = answer.names[column]
+        if name not in joints or is_hand(name, robot) or limb_of(name, robot) == "leg":
+            continue
+        flags = np.zeros(len(values), bool)
+        for start in starts[lost[:, column]].tolist():
+            flags[start : start + length] = True
+        for first, stop in runs(flags):
+            stop = _stays_until(values[:, column], first, stop)
+            away = float(error[first:stop, column].max())
+            # On its way back to its target a joint is still far from it.
+            rest = np.concatenate((error[:first, column], error[stop + length :, column]))
+            usual = float(np.quantile(rest, 0.98)) if len(rest) > length else np.inf
+            if away > max(float(least[column]), 2 * usual) and not _at_limit(
+                joints[name], values[first:stop, column]
+            ):
+                yield column, first, stop
+                break
+
+
+def _stays_until(values: Array, first: int, stop: int) -> int:
+    """Where a joint that stands in first..stop leaves the place, by twice what it trembles."""
+    place, size = float(np.median(values[first:stop])), float(np.ptp(values[first:stop]))
+    gone = np.flatnonzero(np.abs(values[stop:] - place) > 2 * size)
+    return stop + int(gone[0]) if len(gone) else len(values)
+
+
+def _travels(values: Array, starts: NDArray[np.int64], length: int) -> Array:
+    """How far each column goes (K, D) in windows of so many samples."""
+    return np.stack([np.ptp(values[start : start + length], axis=0) for start in starts])
+
+
+def _at_limit(joint: Joint, values: Array) -> bool:
+    """Whether the joint stands where it cannot go any farther."""
+    if joint.lower is None or joint.upper is None:
+        return False
+    return bool(values.min() < joint.lower + AT_LIMIT or values.max() > joint.upper - AT_LIMIT)
 
 
 def _shifted(answer: Response) -> Array:

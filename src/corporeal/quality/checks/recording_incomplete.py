@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from corporeal.episode.facts import BREAKS_OFF
 from corporeal.quality.check import Check, Finding, Findings, reported
 from corporeal.quality.subject import Subject
 
@@ -19,6 +20,9 @@ def find(subject: Subject, *, max_lost: int = 0) -> Findings:
     yield from reported(recording.defects, __name__)
     if recording.recovered:
         yield Finding(f"the recording was cut off: {recording.recovered}")
+    for problem in recording.facts.other.get("source_problems") or ():
+        if BREAKS_OFF in str(problem):
+            yield Finding(f"the recording was cut off: {problem}")
     held = recording.facts.other.get("quarantine")
     if held and held != recording.recovered:
         yield Finding(f"the recorder held this episode back: {held}")

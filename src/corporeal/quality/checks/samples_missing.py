@@ -7,13 +7,22 @@ from corporeal.quality.evidence.time import StreamStamps, stamped, window
 from corporeal.quality.subject import Subject
 
 
-def find(subject: Subject, *, max_missing: float = 0.02, max_edge_s: float = 0.25) -> Findings:
+def find(
+    subject: Subject,
+    *,
+    max_missing: float = 0.02,
+    max_edge_s: float = 0.25,
+    max_early_share: float = 0.1,
+    least_samples: int = 500,
+) -> Findings:
     """Yield each stream that lacks more than a share `max_missing` of its samples.
 
     Or that begins or ends more than `max_edge_s` and two of its periods inside the episode, which
     is taken to last from where its streams begin to where they end (the middle ones of them).
     Where nobody stated a rate, as in a bag, none is promised: a sensor that begins or ends a second
-    and a twentieth of the episode inside it is a note.
+    and a twentieth of the episode inside it is a note. One that came evenly from the beginning and
+    then stopped while other sensors went on asks for a human: before the last `max_early_share` of
+    the episode, and after `least_samples`.
 
     Why: with a sensor missing, part of the demonstration cannot be learnt from.
     Fix: find out why the source lost samples or stopped; cut the episode to what all streams cover.
@@ -27,25 +36,39 @@ def find(subject: Subject, *, max_missing: float = 0.02, max_edge_s: float = 0.2
     begin, end = window(streams)
     for stream in streams:
         if not stream.is_stated:
-            yield from _shorter(stream, begin, end)
+            even = [other for other in streams if other is not stream and _is_even_sensor(other)]
+            died = _is_even_sensor(stream) and len(stream) >= least_samples
+            died &= any(end - float(other.seconds.max()) < stream.period_s * 20 for other in even)
+            yield from _shorter(stream, begin, end, max_early_share if died else None)
         elif stream.period_s > 0 and not stream.bunched:
             yield from _missing(stream, begin, end, max_missing, max_edge_s)
 
 
-def _shorter(stream: StreamStamps, begin: float, end: float) -> Findings:
-    """A sensor without a stated rate that covers less than the others."""
+def _is_even_sensor(stream: StreamStamps) -> bool:
+    return stream.group == "observations" and not stream.bunched and stream.is_even
+
+
+def _shorter(
+    stream: StreamStamps, begin: float, end: float, max_early_share: float | None
+) -> Findings:
+    """A sensor without a stated rate that covers less than the others.
+
+    It died if it ends earlier than a share of the episode; None: its end says nothing.
+    """
     late, early = float(stream.seconds.min()) - begin, end - float(stream.seconds.max())
     limit = max(1.0, 0.05 * (end - begin))
     if stream.group != "observations" or max(late, early) <= limit:
         return
     parts = [f"begins {late:.2f} s after the others"] if late > limit else []
     parts += [f"ends {early:.2f} s before them"] if early > limit else []
+    died = max_early_share is not None and late <= limit and early > max_early_share * (end - begin)
+    why = "after it came evenly until then" if died else "nobody stated that it runs throughout"
     yield Finding(
-        f"{stream.named} {' and '.join(parts)}; nobody stated that it runs throughout",
+        f"{stream.named} {' and '.join(parts)}; {why}",
         stream=stream.label,
         value=max(late, early) / (end - begin),
         limit=limit / (end - begin),
-        severity="note",
+        severity="quarantine" if died else "note",
     )
 
 

@@ -16,8 +16,8 @@ from corporeal.words import some_of
 
 # A step this many times the resolution is motion: a slow sensor with coarse steps goes one by one.
 COARSE = 4.0
-# Two such steps farther apart than this do not belong to one motion.
-LONGEST = 12
+# Two such steps farther apart than this, in rows and in seconds, do not belong to one motion.
+LONGEST, LONGEST_S = 12, 0.3
 # So many steps of motion tell the rhythm, of a column with so many values.
 FEWEST, LEVELS = 12, 20
 # Of one motion: neighbouring steps that go the same way. Of a held one: steps right after a step.
@@ -52,10 +52,12 @@ def find(subject: Subject, *, max_rows: float = 2.0, max_hold_s: float = 0.2) ->
     for track in tracks:
         values = bridge_gaps(track.values)
         moving = np.ptp(values, axis=0) > 0
+        longest = _longest(track)
         holds = [
             hold
             for column in np.flatnonzero(moving).tolist()
-            if (hold := hold_of(values[:, column], column)) is not None and hold.rows > max_rows
+            if (hold := hold_of(values[:, column], column, longest)) is not None
+            and hold.rows > max_rows
         ]
         whole_rows = track.spec.name in roles.MEASURED and holds and repeats(values).mean() > ROWS
         if holds and not whole_rows:
@@ -67,8 +69,16 @@ def _is_measured(track: Track) -> bool:
     return spec.group == "observations" and spec.rate_hz is not None and len(track) >= 3 * FEWEST
 
 
-def hold_of(values: Array, column: int) -> HeldColumn | None:
-    """How long the values (T,) of a column are held while it moves; None where they are not."""
+def _longest(track: Track) -> int:
+    """The most rows between two steps of one motion: a quick table holds a slow sensor longer."""
+    return max(LONGEST, round(LONGEST_S / track.period_s)) if track.period_s > 0 else LONGEST
+
+
+def hold_of(values: Array, column: int, longest: int = LONGEST) -> HeldColumn | None:
+    """How long the values (T,) of a column are held while it moves; None where they are not.
+
+    Steps more than `longest` rows apart belong to two motions.
+    """
     steps = np.diff(values)
     changed = steps != 0
     # Whatever changes in most rows is not held; this spares the rest for nearly all columns.
@@ -81,11 +91,11 @@ def hold_of(values: Array, column: int) -> HeldColumn | None:
     if len(large) < FEWEST:
         return None
     rows = np.diff(large)
-    together = rows <= LONGEST
+    together = rows <= longest
     onward = np.sign(steps[large[1:]]) == np.sign(steps[large[:-1]])
     together &= onward | (rows == 1)
     apart = rows[together]
-    if len(apart) < FEWEST or float(onward[rows <= LONGEST].mean()) < ONWARD:
+    if len(apart) < FEWEST or float(onward[rows <= longest].mean()) < ONWARD:
         return None
     if float((apart == 1).mean()) > FRESH:
         return None
@@ -106,7 +116,7 @@ def _finding(track: Track, holds: list[HeldColumn], max_rows: float, max_hold_s:
         frames=tuple(
             (int(before) + 1, int(after) + 1)
             for before, after in zip(longest.steps[:-1], longest.steps[1:], strict=True)
-            if max_rows < after - before <= LONGEST
+            if max_rows < after - before <= _longest(track)
         )[:200],
         value=rows,
         limit=max_rows,
