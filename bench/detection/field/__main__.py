@@ -32,7 +32,8 @@ def main() -> int:
     asked = _arguments()
     os.nice(10)
     console = Console(stderr=True)
-    seeds = [seed for seed in range(2 * asked.seeds) if half_of_seed(seed) == asked.half]
+    drawn = range(asked.first, asked.first + 2 * asked.seeds)
+    seeds = [seed for seed in drawn if half_of_seed(seed) == asked.half]
     sites = asked.sites or list(SITES)
     trials = [
         trial
@@ -74,6 +75,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.detection.field", description=__doc__)
     parser.add_argument("--half", choices=HALVES, required=True)
     parser.add_argument("--seeds", type=int, default=1, help="how often every mistake is made")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first seed: another one draws other mistakes"
+    )
     parser.add_argument("--sites-each", type=int, default=SITES_EACH, help="for every seed")
     parser.add_argument("--sites", type=_names, help="only these, with commas")
     parser.add_argument("--mistakes", type=_names, help="only these, with commas")
