@@ -14,7 +14,7 @@ from tests.catalog.entries import entry
 
 from corporeal.catalog.audit import GENESIS
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import add_episodes
+from corporeal.catalog.episodes import add_episodes, find_named
 from corporeal.catalog.tables import FINDING, HEAD, METADATA, METRIC
 from corporeal.catalog.versions import r0004_check_names
 from corporeal.catalog.workspace import upgrade
@@ -71,7 +71,7 @@ def test_a_catalogue_of_an_older_program_is_to_be_brought_up_to_date(
     with pytest.raises(CatalogError) as told:
         require_current(database)
     assert str(told.value) == (
-        "the catalogue is of revision 0006; this Corporeal needs 9999. "
+        "the catalogue is of revision 0007; this Corporeal needs 9999. "
         "Bring it up to date with: corporeal migrate."
     )
 
@@ -116,12 +116,31 @@ def test_findings_and_figures_of_revision_3_get_the_present_names_of_their_check
         connection.execute(insert(METRIC), [metric])
         for later in ("not_assessed", "assessment", "synopsis", "reference", "login"):
             connection.execute(text(f"DROP TABLE {later}"))
+        connection.execute(text("DROP INDEX ix_episode_number"))
+        connection.execute(text("ALTER TABLE episode DROP COLUMN number"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0003'"))
     assert upgrade(database) == latest_revision()
     with database.read() as connection:
         query = select(FINDING.c.check).order_by(FINDING.c.number)
         assert connection.execute(query).scalars().all() == ["robot_fell", "of_somebody_else"]
         assert connection.execute(select(METRIC.c.name)).scalar() == "findings.robot_fell"
+
+
+def test_episodes_from_before_there_were_numbers_are_counted_as_they_came_in(
+    database: Database,
+) -> None:
+    with database.write() as connection:
+        for number in (5, 3, 9):
+            add_episodes(connection, [entry(number)], who="ann")
+        connection.execute(text("DROP INDEX ix_episode_number"))
+        connection.execute(text("UPDATE episode SET number = NULL"))
+        connection.execute(text("ALTER TABLE episode DROP COLUMN number"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0006'"))
+    assert upgrade(database) == latest_revision()
+    with database.write() as connection:
+        add_episodes(connection, [entry(1)], who="ann")
+        ids = [find_named(connection, f"#{number}").id for number in range(1, 5)]
+    assert ids == [entry(number).id for number in (5, 3, 9, 1)]
 
 
 def test_every_name_that_revision_4_changes_still_leads_to_the_same_check() -> None:

@@ -160,3 +160,16 @@ def test_numbers_that_json_has_not_become_unknown(client: TestClient, workspace:
     assert row["score"] is None
     assert row["duration_s"] is None
     assert client.get("/api/listing/facets").status_code == 200
+
+
+def test_numbers_lead_to_episodes_and_ids_to_their_numbers(
+    client: TestClient, small_workspace: SmallWorkspace
+) -> None:
+    first, second, third = small_workspace.episodes
+    for name in ("2", "#2", second, second[-12:]):
+        assert _get(client, f"/names/{name.replace('#', '%23')}") == {"id": second, "number": 2}
+    named = _get(client, "/names", id=[third, first, "nobody"])
+    assert {each["id"]: each["number"] for each in named} == {first: 1, third: 3}
+    answer = client.get("/api/names/7")
+    assert (answer.status_code, answer.json()["error"][:24]) == (404, "episode '7' is not in th")
+    assert [row["number"] for row in _get(client, "/episodes")["rows"]] == [3, 2, 1]

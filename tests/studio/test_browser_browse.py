@@ -38,7 +38,7 @@ def test_a_newcomer_finds_the_fall_opens_it_and_comes_back(
     _count(page, "1 episode")
     expect(page.get_by_role("combobox", name="Query")).to_have_value("failure = fall")
     expect(page.get_by_role("checkbox", name="Failure fall, 1")).to_be_checked()
-    page.get_by_role("link", name=re.compile("Open reach")).click()
+    page.get_by_role("link", name=re.compile("Open #2, reach")).click()
     page.wait_for_url(re.compile(small_workspace.episodes[1]))
     page.go_back()
     _count(page, "1 episode")
@@ -48,6 +48,21 @@ def test_a_newcomer_finds_the_fall_opens_it_and_comes_back(
     expect(page.get_by_role("checkbox", name="Failure fall, 1")).not_to_be_checked()
     page.go_back()
     _count(page, "1 episode")
+
+
+def test_a_number_opens_the_episode_at_the_moment_and_names_it_everywhere(
+    page: Page, address: str, small_workspace: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(address)
+    expect(page.locator(".episode-table-number")).to_have_text(["#3", "#2", "#1"])
+    page.goto(f"{address}/e/2?t=1200000000")
+    page.wait_for_url(re.compile(rf"/episodes/{small_workspace.episodes[1]}\?t=1200000000"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^#2 "))
+    expect(page).to_have_title(re.compile("^#2 "))
+    page.goto(f"{address}/e/17")
+    expect(page.get_by_role("alert")).to_contain_text("'17' is not in the catalogue")
 
 
 def test_a_wrong_query_says_where_and_what_it_would_be(page: Page, address: str) -> None:

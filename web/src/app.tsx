@@ -22,6 +22,7 @@ const Live = lazy(() => import("./pages/live/live"));
 const Labels = lazy(() => import("./pages/labels/labels"));
 const Review = lazy(() => import("./pages/review/review"));
 const AnnotatePage = lazy(() => import("./pages/annotate/annotate_page"));
+const NamedEpisodePage = lazy(() => import("./parts/episode_name"));
 const Login = lazy(() => import("./pages/login/login"));
 
 const sections: { path: string; title: string; needs?: string }[] = [
@@ -36,6 +37,7 @@ const sections: { path: string; title: string; needs?: string }[] = [
 const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/$/, Browse],
   [/^\/episodes\/[^/]+$/, EpisodePage],
+  [/^\/e\/[^/]+$/, NamedEpisodePage],
   [/^\/compare$/, ComparePage],
   [/^\/dashboards/, Dashboards],
   [/^\/live/, Live],

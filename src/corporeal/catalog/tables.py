@@ -74,6 +74,9 @@ EPISODE = Table(
     Column("policy", _Text),
     Column("ingested_at", _Text, nullable=False),
     Column("metadata", _Json, nullable=False),
+    # What people call it: counted up from 1 in this workspace, and never given twice.
+    Column("number", BigInteger),
+    Index("ix_episode_number", "number", unique=True),
     # Listings go on behind an id, so the indices that they follow end with it.
     Index("ix_episode_recorded_ns_id", "recorded_ns", "id"),
     Index("ix_episode_score_id", "score", "id"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import EpisodeRow, find_by_prefix, find_episode
+from corporeal.catalog.episodes import EpisodeRow, find_episode, find_named
 from corporeal.catalog.query import every_episode
 from corporeal.catalog.store import open_remote
 from corporeal.catalog.workspace import Workspace
@@ -23,7 +23,7 @@ from corporeal.labelling.labels import labelled_under, labels_in_force
 from corporeal.labelling.proposal import Example, propose
 from corporeal.labelling.taxonomy import Taxonomy, kept_taxonomies, open_taxonomy
 
-_ID = re.compile(r"[0-9a-f]{4,8}(-[0-9a-f-]*)?")
+_NAME = re.compile(r"#?[0-9]+|[0-9a-f]{4,8}(-[0-9a-f-]*)?")
 _MOST = 100_000
 
 
@@ -73,13 +73,13 @@ def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
 
 
 def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[EpisodeRow]:
-    """Rows of episodes: by how their ids begin, or all that one query finds."""
-    if wanted and all(_ID.fullmatch(each) for each in wanted):
-        return [_begins_with(connection, each) for each in wanted]
+    """Rows of episodes: by number or a part of their ids, or all that one query finds."""
+    if wanted and all(_NAME.fullmatch(each) for each in wanted):
+        return [find_named(connection, each) for each in wanted]
     if len(wanted) > 1:
         raise CorporealError(
-            f"episodes, got {len(wanted)} words that are no ids; expected ids, or one query in "
-            "quotes."
+            f"episodes, got {len(wanted)} words that are no episodes; expected numbers such as "
+            "#4, ids, or one query in quotes."
         )
     found = list(every_episode(connection, wanted[0] if wanted else None))
     if len(found) > _MOST:
@@ -156,14 +156,3 @@ def _examples(
     for digest, annotation in given.items():
         episode = stack.enter_context(open_remote(workspace.store, digest))
         yield Example(recording_of(episode), annotation)
-
-
-def _begins_with(connection: Connection, begin: str) -> EpisodeRow:
-    found = find_by_prefix(connection, begin, most=2)
-    if len(found) != 1:
-        number = "several episodes" if found else "no episode"
-        raise CorporealError(
-            f"episode, got {begin[:80]!r}, with which {number} here begin; expected one. List "
-            "them with: corporeal ls."
-        )
-    return found[0]

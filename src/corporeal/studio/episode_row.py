@@ -24,6 +24,7 @@ class TopFinding(BaseModel):
 
 class _EpisodeColumns(BaseModel):
     id: str
+    number: int | None
     bytes: int
     file: str
     state: State

@@ -8,10 +8,10 @@ from .reading import documents_of as documents_of
 from .reading import documents_of_kind as documents_of_kind
 from .reading import edges_of as edges_of
 from .reading import episodes_under as episodes_under
-from .reading import find_by_prefix as find_by_prefix
 from .reading import find_document as find_document
 from .reading import find_documents as find_documents
 from .reading import find_episode as find_episode
+from .reading import find_named as find_named
 from .reading import find_nearest as find_nearest
 from .reading import findings_of as findings_of
 from .reading import gravest_findings as gravest_findings
@@ -19,6 +19,7 @@ from .reading import hashes_of as hashes_of
 from .reading import last_assessments as last_assessments
 from .reading import limited as limited
 from .reading import not_assessed_of as not_assessed_of
+from .reading import numbers_of as numbers_of
 from .reading import parts_of as parts_of
 from .reading import scores_of as scores_of
 from .reading import states_of as states_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple, TypeVar
@@ -31,10 +32,14 @@ from corporeal.catalog.tables import (
     SCORE,
 )
 from corporeal.quality.check import SEVERITIES
+from corporeal.words import some_of
 
 BLOCK = 2000
 _FALL = "robot_fell"
 _NAMED = ("id", "file", "operator")
+_NUMBER = re.compile(r"#?([0-9]{1,15})")
+_SHORTEST_PART = 4
+_MOST_NAMED = 5
 _Row = TypeVar("_Row")
 
 
@@ -75,12 +80,41 @@ def find_episode(connection: Connection, name: str) -> EpisodeRow:
     return EpisodeRow(*row)
 
 
-def find_by_prefix(connection: Connection, begin: str, *, most: int) -> list[EpisodeRow]:
-    """Episodes whose ids begin so, without those that were erased; `most` of them."""
-    query = select(EPISODE).where(
-        EPISODE.c.id.startswith(begin, autoescape=True), EPISODE.c.state != "erased"
-    )
-    return [EpisodeRow(*row) for row in connection.execute(query.limit(most))]
+def find_named(connection: Connection, name: str) -> EpisodeRow:
+    """The episode that a person means, by its number (#4, 4, 0004), its id, or a part of that.
+
+    A part is the beginning or the end of the id, of four letters or more; whatever was erased goes
+    by its whole id or number alone. Raises UnknownEpisodeError, also for a part of several ids.
+    """
+    text = name.strip()
+    exact = connection.execute(select(EPISODE).where(EPISODE.c.id == text)).first()
+    if exact is not None:
+        return EpisodeRow(*exact)
+    if numbered := _NUMBER.fullmatch(text):
+        asked = EPISODE.c.number == int(numbered[1])
+        row = connection.execute(select(EPISODE).where(asked)).first()
+        if row is not None:
+            return EpisodeRow(*row)
+    if len(text) < _SHORTEST_PART or text.startswith("#"):
+        raise unknown_episode(name)
+    rows = _find_by_part(connection, text) or _find_by_part(connection, text.lower())
+    if len(rows) > 1:
+        shown = some_of([row.name for row in rows], most=_MOST_NAMED - 1)
+        raise UnknownEpisodeError(
+            f"episode {name[:80]!r}, got a part of several ids, those of {shown}; expected a "
+            "number such as #4, or more of the id."
+        )
+    if not rows:
+        raise unknown_episode(name)
+    return rows[0]
+
+
+def _find_by_part(connection: Connection, part: str) -> list[EpisodeRow]:
+    begins = EPISODE.c.id.startswith(part, autoescape=True)
+    ends = EPISODE.c.id.endswith(part, autoescape=True)
+    query = select(EPISODE).where(or_(begins, ends), EPISODE.c.state != "erased")
+    ordered = query.order_by(EPISODE.c.number).limit(_MOST_NAMED)
+    return [EpisodeRow(*row) for row in connection.execute(ordered)]
 
 
 def find_nearest(
@@ -93,14 +127,17 @@ def find_nearest(
 ) -> list[EpisodeRow]:
     """Other episodes, those recorded nearest in time first: of the same task, or named by words.
 
-    Words are part of an id, a file or an operator. Along the index of time both ways, not over all.
+    Words are part of an id, a file or an operator, or a number. Along the index of time both ways,
+    not over all.
     """
     when, moment = EPISODE.c.recorded_ns, row.recorded_ns or 0
     query = select(EPISODE).where(EPISODE.c.id != row.id, EPISODE.c.state != "erased")
     if among is not None:
         query = query.where(EPISODE.c.id.in_(sorted(among)))
     if words:
-        named = (EPISODE.c[name].icontains(words, autoescape=True) for name in _NAMED)
+        named = [EPISODE.c[name].icontains(words, autoescape=True) for name in _NAMED]
+        if numbered := _NUMBER.fullmatch(words.strip()):
+            named.append(EPISODE.c.number == int(numbered[1]))
         query = query.where(or_(*named))
     else:
         query = query.where(EPISODE.c.task == row.task)
@@ -138,6 +175,11 @@ def find_by_hash(connection: Connection, digests: Iterable[str]) -> dict[str, St
 def hashes_of(connection: Connection, ids: Sequence[str]) -> dict[str, str]:
     """The hashes of the files of these episodes, by id; those that are not there are left out."""
     return dict(_by_id(connection, EPISODE.c.hash, ids))
+
+
+def numbers_of(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
+    """The numbers of these episodes, by id; those that are not there are left out."""
+    return dict(_by_id(connection, EPISODE.c.number, ids))
 
 
 def states_of(connection: Connection, ids: Sequence[str]) -> dict[str, State]:

@@ -33,7 +33,7 @@ class EpisodeRow:
     """An episode: one field for each column of its table, in their order.
 
     `hash` is that of the file, and names its object in the store; `recorded_ns` is Unix time,
-    `ingested_at` is ISO 8601 in UTC.
+    `ingested_at` is ISO 8601 in UTC. The catalogue gives the `number`, whatever it was before.
     """
 
     id: str
@@ -62,6 +62,12 @@ class EpisodeRow:
     policy: str | None = None
     ingested_at: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    number: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What people call it in this workspace: #4; the id, before it has a number."""
+        return self.id if self.number is None else f"#{self.number}"
 
 
 @dataclass(frozen=True)

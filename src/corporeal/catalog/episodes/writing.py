@@ -58,9 +58,9 @@ def add_episodes(connection: Connection, entries: Sequence[EpisodeEntry], *, who
     stamp = now()
     new = list(fresh.values())
     _insert(connection, EPISODE, [
-        fitting({**vars(entry.row), "ingested_at": stamp}, _NAMES["episode"],
+        fitting({**vars(entry.row), "ingested_at": stamp, "number": number}, _NAMES["episode"],
                 of=f"episode {entry.id}")
-        for entry in new
+        for number, entry in enumerate(new, _next_number(connection))
     ])  # fmt: skip
     _insert_rows(connection, STREAM, ((entry.id, entry.streams) for entry in new))
     _insert_rows(connection, FINDING, ((entry.id, entry.findings) for entry in new))
@@ -79,6 +79,11 @@ def add_episodes(connection: Connection, entries: Sequence[EpisodeEntry], *, who
         for entry in new
     ], at=stamp)  # fmt: skip
     return len(new)
+
+
+def _next_number(connection: Connection) -> int:
+    """The number of the next episode; rows stay when episodes are erased, so none comes twice."""
+    return (connection.execute(select(func.max(EPISODE.c.number))).scalar() or 0) + 1
 
 
 def add_edge(connection: Connection, edge: HistoryEdge) -> None:

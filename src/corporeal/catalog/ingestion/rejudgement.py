@@ -73,6 +73,7 @@ class RejudgedEpisode:
     """
 
     id: str
+    name: str
     file: str
     standing: Standing
     verdict_before: Verdict | None
@@ -296,15 +297,15 @@ def _outcome(
 ) -> RejudgedEpisode:
     if judged is None or judged.verdict is None:
         why = reasons.get(row.hash, "it could not be opened")
-        return RejudgedEpisode(row.id, row.file, "lost", row.verdict, row.verdict, state,
+        return RejudgedEpisode(row.id, row.name, row.file, "lost", row.verdict, row.verdict, state,
                                row.score, row.score, why)  # fmt: skip
     target, standing = _next_state(state, row.verdict, judged.verdict)
     reason = judged.reason
     if standing == "kept":
         whose = "it is in a release" if state == "released" else "a person decided so"
         reason = f"stays {state}, since {whose}; {reason or 'nothing was found'}"
-    return RejudgedEpisode(row.id, row.file, standing, row.verdict, judged.verdict, target,
-                           row.score, judged.entry.row.score, reason)  # fmt: skip
+    return RejudgedEpisode(row.id, row.name, row.file, standing, row.verdict, judged.verdict,
+                           target, row.score, judged.entry.row.score, reason)  # fmt: skip
 
 
 def _next_state(state: State, before: Verdict | None, after: Verdict) -> tuple[State, Standing]:

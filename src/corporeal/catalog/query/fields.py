@@ -17,7 +17,7 @@ _TEXTS = (
     "session", "batch", "environment", "mode", "software", "failure", "verdict",
 )  # fmt: skip
 _REFERENCES = ("protocol", "calibration", "policy")
-_NUMBERS = ("bytes", "duration_s", "score")
+_NUMBERS = ("number", "bytes", "duration_s", "score")
 COLUMNS = {"recorded": "recorded_ns", "ingested": "ingested_at"}
 """Fields whose column is called otherwise."""
 

@@ -51,6 +51,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME = re.compile(
     r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?", re.ASCII
 )
+_NUMBERED = re.compile(r"#([0-9]{1,15})")
 _BIGGEST = 2**63 - 1
 _START = datetime(1970, 1, 1, tzinfo=UTC)
 _END = datetime(2262, 1, 1, tzinfo=UTC)
@@ -228,6 +229,9 @@ class _Parser:
         if self._skip("in"):
             return self._release()
         word = self._now
+        if word.kind == "word" and (numbered := _NUMBERED.fullmatch(word.text)):
+            self.place += 1
+            return Comparison("number", "=", int(numbered[1]))
         if self._is_text():
             return Mentions(self._take().text)
         if word.kind != "word" or word.text.lower() in RESERVED:

@@ -16,10 +16,9 @@ from rich.text import Text
 from corporeal.capture.driver import Rig
 from corporeal.catalog.episodes import (
     assessments_of,
-    find_by_prefix,
+    find_named,
     findings_of,
     not_assessed_of,
-    unknown_episode,
 )
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, emphasise, make_table, print_result
@@ -27,18 +26,19 @@ from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 from corporeal.episode import Episode
 from corporeal.episode.overview import EpisodeSummary, StreamSummary, summarise
 from corporeal.episode.recording import SOURCE_LEDGER, Ledger, SourceItem
-from corporeal.errors import CorporealError
 from corporeal.interface import describe_bag
 from corporeal.words import byte_size, counted, listed, some_of
 
 _BAG_FACTS = ("static_transforms", "camera_info", "robot_description", "instruction")
 _MOST_PROBLEMS = 12
-_ID = re.compile(r"[0-9a-fA-F]{4,}[0-9a-fA-F-]*")
+_NAME = re.compile(r"#?[0-9]+|[0-9a-fA-F-]{4,}")
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def info(
-    episode: Annotated[str, argument("An episode file (.h5), a bag, or an id of the workspace.")],
+    episode: Annotated[
+        str, argument("An episode file (.h5), a bag, or an episode of the workspace, such as 4.")
+    ],
     robot: Annotated[str | None, option("The robot of a bag: a ready name, or its file.")] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -46,14 +46,14 @@ def info(
     """Show what is in an episode: streams, rates, gaps, sizes, robot, documents.
 
     Of a bag: every topic, its messages, the streams that they become, and what is wrong with it.
-    Of an id of a workspace, or its beginning: what was found, what could not be assessed, and every
-    judgement of it.
+    Of an episode of a workspace, by its number, its id or a part of that: what was found, what
+    could not be assessed, and every judgement of it.
 
     Example: [bold]corporeal info demo.h5[/bold]
     """
     path = Path(episode)
-    if not path.exists() and _ID.fullmatch(episode):
-        _show_judgement(episode.lower(), root, as_json=as_json)
+    if not path.exists() and _NAME.fullmatch(episode):
+        _show_judgement(episode, root, as_json=as_json)
         return
     rig = describe_bag(path, robot=robot) if path.exists() else None
     if rig is not None:
@@ -64,17 +64,10 @@ def info(
     print_result(as_json, summary, show(summary))
 
 
-def _show_judgement(begin: str, root: Path | None, *, as_json: bool) -> None:
-    """What the catalogue holds of the episode whose id begins so."""
+def _show_judgement(name: str, root: Path | None, *, as_json: bool) -> None:
+    """What the catalogue holds of the episode that is meant."""
     with read_catalog(root, "read") as connection:
-        rows = find_by_prefix(connection, begin, most=2)
-        if not rows:
-            raise unknown_episode(begin)
-        if len(rows) > 1:
-            raise CorporealError(
-                f"episode {begin}, got the beginning of several ids; expected more of it."
-            )
-        row = rows[0]
+        row = find_named(connection, name)
         findings = findings_of(connection, row.id)
         missing = not_assessed_of(connection, [row.id]).get(row.id, [])
         judgements = assessments_of(connection, row.id)
@@ -91,7 +84,7 @@ def _show_judgement(begin: str, root: Path | None, *, as_json: bool) -> None:
         score = "" if judged.score is None else f"{judged.score:.2f}"
         history.add_row(judged.at[:19], judged.who, judged.verdict, score, judged.policy,
                         str(judged.facts.get("detector") or ""), judged.reason or "")  # fmt: skip
-    head = f"{row.file}  {row.id}: {row.state}, verdict {row.verdict or 'none'}"
+    head = f"{row.name}  {row.file}  {row.id}: {row.state}, verdict {row.verdict or 'none'}"
     parts = [table for table in (found, blind, history) if table.row_count]
     print_result(as_json, values, head, *parts)
 

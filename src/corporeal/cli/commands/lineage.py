@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.text import Text
+from sqlalchemy import Connection
 
+from corporeal.catalog.episodes import find_named
 from corporeal.catalog.workspace import Workspace
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, print_result, stderr
@@ -26,7 +28,7 @@ from corporeal.release.lineage import (
 def lineage(
     subject: Annotated[
         str,
-        argument("NAME@VERSION of a release, episode:ID, model:NAME, document:HASH, or an export."),
+        argument("NAME@VERSION of a release, episode:4, model:NAME, document:HASH, or an export."),
     ],
     episode: Annotated[
         str | None, option("With --row: the episode, by its number or its id.")
@@ -61,7 +63,7 @@ def _graph(
 ) -> LineageGraph:
     if row is None and episode is None:
         with workspace.database.read() as connection:
-            return lineage_of(connection, _full_name(subject), depth=depth)
+            return lineage_of(connection, _full_name(connection, subject), depth=depth)
     if row is None or episode is None:
         raise CorporealError("a row, got half of its address; expected --episode and --row.")
     number: int | str = int(episode) if episode.isdigit() else episode
@@ -69,8 +71,10 @@ def _graph(
     return history_of(trace_frame(workspace, target, number, row))
 
 
-def _full_name(subject: str) -> str:
+def _full_name(connection: Connection, subject: str) -> str:
     """The subject as the catalogue has it; NAME@VERSION alone is a release, as for export."""
+    if subject.startswith("episode:"):
+        return f"episode:{find_named(connection, subject.removeprefix('episode:')).id}"
     return f"release:{subject}" if "@" in subject and ":" not in subject else subject
 
 

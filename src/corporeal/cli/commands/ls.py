@@ -14,7 +14,7 @@ from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import COLOURS, AsJson, make_table, print_result
 from corporeal.cli.workspaces import WorkspaceOption, read_catalog
 
-COLUMNS = ("id", "state", "task", "operator", "success", "score", "duration_s", "recorded")
+COLUMNS = ("name", "state", "task", "operator", "success", "score", "duration_s", "recorded")
 
 
 def ls(
@@ -50,7 +50,7 @@ def _reasons(rows: list[NotAssessedRow]) -> list[dict[str, str]]:
 
 
 def _table(rows: tuple[EpisodeRow, ...], missing: dict[str, list[NotAssessedRow]]) -> Table:
-    titles = [name.removesuffix("_s") for name in COLUMNS]
+    titles = ["episode", *(name.removesuffix("_s") for name in COLUMNS[1:])]
     table = make_table(*titles, "not assessed", right=("score", "duration", "not assessed"))
     for row in rows:
         count = len(missing.get(row.id, [])) if row.verdict is not None else None

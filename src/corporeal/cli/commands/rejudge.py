@@ -77,7 +77,7 @@ def show(done: Rejudgement, *, dry_run: bool = False) -> None:
     table = make_table("episode", "before", "now", "state", "score", "why")
     for each in told[:_MOST]:
         verdicts = (_verdict(each.verdict_before), _verdict(each.verdict))
-        name = f"{each.id[:13]} {each.file}"
+        name = f"{each.name} {each.file}"
         table.add_row(name, *verdicts, each.state, _scores(each), each.reason or "")
     if told:
         page.print(table)

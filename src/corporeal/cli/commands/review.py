@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from rich.table import Table
 from rich.text import Text
 
+from corporeal.catalog.episodes import numbers_of
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
@@ -102,6 +104,7 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
         review = review_of(connection, name)
         progress = progress_of(connection, review)
         items = items_of(connection, review)
+        numbers = numbers_of(connection, [item.episode for item in items])
     if as_json:
         print_json(_plain(review, progress) | {"episodes": items})
         return
@@ -113,7 +116,7 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
     ))  # fmt: skip
     page.print(Text(f"plan: {progress.plan.words}"))
     page.print(Text(progress.lot.words, style=_COLOURS.get(progress.lot.state, "")))
-    page.print(_decisions(items))
+    page.print(_decisions(items, numbers))
     if progress.decided < progress.items:
         page.print("next: corporeal studio and open Review, or corporeal review decide")
     elif review.closed_at is None:
@@ -123,7 +126,7 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
 @app.command("decide")
 def decide_one(
     name: Name,
-    episode: Annotated[str, argument("The id of the episode, or how it begins.")],
+    episode: Annotated[str, argument("The episode: its number such as 4, or its id.")],
     decision: Annotated[str, argument("accept, reject or undo.")],
     why: Annotated[
         str | None,
@@ -135,7 +138,7 @@ def decide_one(
 ) -> None:  # fmt: skip
     """Accept or reject an episode of a review, or take that back.
 
-    Example: [bold]corporeal review decide monday 01a1e091 reject --why 'camera: covered'[/bold]
+    Example: [bold]corporeal review decide monday 4 reject --why 'camera: covered'[/bold]
     """
     verb = _verb(decision)
     reason, _, words = (why or "").partition(":")
@@ -183,13 +186,14 @@ def _plain(review: Review, progress: ReviewProgress) -> dict[str, Any]:
     return asdict(review) | {"progress": said}
 
 
-def _decisions(items: list[ReviewItem]) -> Table:
+def _decisions(items: list[ReviewItem], numbers: Mapping[str, int]) -> Table:
     table = make_table("episode", "decision", "why", "by", "because")
     for each in items:
         colour = {"accept": "green", "reject": "red"}.get(each.decision or "", "dim")
         because = f"{each.because} ({each.stratum})" if each.stratum else each.because
-        table.add_row(each.episode, Text(each.decision or "open", style=colour), each.why or "",
-                      each.decided_by or "", because)  # fmt: skip
+        decision = Text(each.decision or "open", style=colour)
+        name = f"#{numbers[each.episode]}"
+        table.add_row(name, decision, each.why or "", each.decided_by or "", because)
     return table
 
 

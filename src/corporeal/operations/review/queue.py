@@ -10,8 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, Update, func, insert, or_, select, update
 
 from corporeal.catalog.audit import now
-from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import EpisodeRow, UnknownEpisodeError
+from corporeal.catalog.episodes import EpisodeRow, UnknownEpisodeError, find_named
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.query import DAY_NS, PRESENT, And, episode_meets, read_fields
 from corporeal.catalog.tables import REVIEW_ITEM
@@ -151,20 +150,9 @@ def item_of(connection: Connection, review: str, episode: str) -> ReviewItem:
     return ReviewItem(**row)
 
 
-def find_item(connection: Connection, review: Review, begin: str) -> ReviewItem:
-    """The one episode of a review whose id begins like this; raises CatalogError otherwise."""
-    query = select(REVIEW_ITEM).where(
-        REVIEW_ITEM.c.review == review.name,
-        REVIEW_ITEM.c.episode.startswith(begin, autoescape=True),
-    )
-    found = [ReviewItem(**row) for row in connection.execute(query.limit(2)).mappings()]
-    if len(found) != 1:
-        number = "several" if found else "none"
-        raise CatalogError(
-            f"episode, got {begin[:80]!r}, which {number} of the review {review.name} begin with; "
-            f"expected one. List them with: corporeal review show {review.name}."
-        )
-    return found[0]
+def find_item(connection: Connection, review: Review, name: str) -> ReviewItem:
+    """The episode of a review by its number, its id or a part of that, as people name it."""
+    return item_of(connection, review.name, find_named(connection, name).id)
 
 
 def items_of(connection: Connection, review: Review, *, limit: int = 1000) -> list[ReviewItem]:

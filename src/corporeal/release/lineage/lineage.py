@@ -29,7 +29,18 @@ MORE = "more"
 TRAINED_ON, MODEL_EVENT = "trained_on", "model"
 """How a model hangs on its release, and the event of the audit log that says more of it."""
 _MOST_PEOPLE = 12
-_EPISODE = ("id", "task", "state", "operator", "robot", "score", "hash", "duration_s", "file")
+_EPISODE = (
+    "id",
+    "number",
+    "task",
+    "state",
+    "operator",
+    "robot",
+    "score",
+    "hash",
+    "duration_s",
+    "file",
+)
 _RELEASE = ("manifest", "condition", "episodes", "created_at", "created_by")
 _Step = tuple[Sequence[HistoryEdge], int]
 """Neighbours of a node, and how many more there are."""
@@ -208,7 +219,7 @@ def _plain(name: str) -> GraphNode:
 def _episodes(connection: Connection, ids: Sequence[str]) -> Iterable[GraphNode]:
     for row in read_fields(connection, *_EPISODE, ids=ids):
         facts = dict(zip(_EPISODE, row, strict=True))
-        words = [f"episode {facts['id'][-12:]}", facts["task"], facts["state"]]
+        words = [f"episode #{facts['number']}", facts["task"], facts["state"]]
         yield GraphNode(f"episode:{facts['id']}", ", ".join(filter(None, words)), facts)
 
 

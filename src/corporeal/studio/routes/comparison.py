@@ -199,6 +199,7 @@ class PeerEpisode(BaseModel):
     """An episode that another one may be compared with."""
 
     id: str
+    number: int | None
     file: str
     task: str | None
     operator: str | None

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { getEvents, getTask } from "../../api/annotation";
 import { getEpisode } from "../../api/episode";
+import { nameOf } from "../../api/names";
 import type { EpisodeDetail, WorkbenchTask } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { getStamps } from "../../api/stamps";
@@ -59,7 +60,7 @@ function Opened({ task, episode, stamps }: Opened) {
   useEffect(() => () => clock.close(), [clock]);
   useEffect(() => {
     const before = document.title;
-    document.title = `Label ${episode.row.task ?? "episode"} · ${episode.row.file} · Corporeal`;
+    document.title = `Label ${nameOf(episode.row)} ${episode.row.task ?? "episode"} · Corporeal`;
     return () => {
       document.title = before;
     };

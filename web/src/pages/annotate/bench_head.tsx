@@ -1,3 +1,4 @@
+import { nameOf } from "../../api/names";
 import { Link } from "../../parts/link";
 import { SavedNote } from "./saved_note";
 import type { Bench } from "./use_bench";
@@ -22,7 +23,7 @@ export function BenchHead({ bench, isHandingIn, onHandIn }: BenchHeadProps) {
           href={`/episodes/${encodeURIComponent(episode.id)}`}
           title="Open the episode with all its streams"
         >
-          {episode.row.file}
+          {nameOf(episode.row)}
         </Link>
       </h1>
       <span className="chip" title={`queue ${task.queue}`}>

@@ -1,5 +1,6 @@
 // The columns of the table: what each shows, how wide it is, and the field it can be ordered by.
 import type { ReactNode } from "react";
+import { nameOf } from "../../api/names";
 import type { ListedEpisode } from "../../api/schema";
 import { VerdictChip } from "../../parts/notice";
 import { ScoreBar } from "./score_bar";
@@ -16,6 +17,14 @@ export interface Column {
 }
 
 export const columns: Column[] = [
+  {
+    name: "number",
+    title: "#",
+    width: "44px",
+    order: "number",
+    align: "right",
+    show: (row) => <b className="num episode-table-number">{nameOf(row)}</b>,
+  },
   {
     name: "picture",
     title: "Picture",

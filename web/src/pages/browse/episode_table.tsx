@@ -1,3 +1,4 @@
+import { nameOf } from "../../api/names";
 import type { ListedEpisode } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
@@ -67,7 +68,7 @@ function sortOf(column: Column, order: string): "ascending" | "descending" | und
 
 function nextOrder(field: string, order: string): string {
   // Times and scores are first wanted from the highest.
-  const first = ["recorded", "score", "duration_s"].includes(field) ? `-${field}` : field;
+  const first = ["number", "recorded", "score", "duration_s"].includes(field) ? `-${field}` : field;
   if (order.replace("-", "") !== field) return first;
   return order.startsWith("-") ? field : `-${field}`;
 }
@@ -125,7 +126,9 @@ export function NarrowRow({ row, place, isCurrent, isSelected, onTouch }: RowPro
           <Thumbnail id={row.id} width={160} at={tellingMoment(row)} />
           <span role="gridcell" className="episode-table-lines">
             <span className="episode-table-line">
-              <b>{row.task ?? "no task"}</b>
+              <b>
+                <span className="num">{nameOf(row)}</span> {row.task ?? "no task"}
+              </b>
               <VerdictChip verdict={row.verdict} />
             </span>
             <span className="episode-table-line muted">
@@ -157,7 +160,7 @@ function RowLink({ row }: { row: ListedEpisode }) {
       className="episode-table-link"
       href={`/episodes/${encodeURIComponent(row.id)}`}
       tabIndex={-1}
-      aria-label={`Open ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
+      aria-label={`Open ${nameOf(row)}, ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
     />
   );
 }
@@ -177,7 +180,7 @@ export function SelectBox({
         type="checkbox"
         tabIndex={-1}
         checked={isSelected}
-        aria-label={`Select ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
+        aria-label={`Select ${nameOf(row)}, ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
         onChange={() => onSelect(row)}
       />
     </span>

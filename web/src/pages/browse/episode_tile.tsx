@@ -1,4 +1,5 @@
 import { type PointerEvent, useState } from "react";
+import { nameOf } from "../../api/names";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
 import { type RowProps, SelectBox } from "./episode_table";
@@ -42,12 +43,14 @@ export function EpisodeTile({ row, place, isCurrent, isSelected, onSelect, onTou
           className="episode-tile-link"
           href={`/episodes/${encodeURIComponent(row.id)}`}
           tabIndex={-1}
-          aria-label={`Open ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
+          aria-label={`Open ${nameOf(row)}, ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
         />
       </span>
       <SelectBox row={row} isSelected={isSelected} onSelect={onSelect} />
       <span className="episode-tile-line">
-        <b>{row.task ?? "no task"}</b>
+        <b>
+          <span className="num">{nameOf(row)}</span> {row.task ?? "no task"}
+        </b>
         <VerdictChip verdict={row.verdict} />
       </span>
       <span className="episode-tile-line muted">

@@ -1,5 +1,6 @@
 import { useDeferredValue, useState } from "react";
 import { getPeers } from "../../api/comparison";
+import { nameOf } from "../../api/names";
 import type { EpisodeDetail, PeerEpisode } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
@@ -19,7 +20,9 @@ export function Chooser({ episode }: { episode: EpisodeDetail }) {
   return (
     <div className="chooser">
       <p>
-        <Link href={own}>‹ {episode.row.file}</Link>
+        <Link href={own}>
+          ‹ {nameOf(episode.row)} {episode.row.file}
+        </Link>
       </p>
       <h1>Compare with which episode?</h1>
       <label>
@@ -59,7 +62,7 @@ function Choice({ a, peer }: { a: string; peer: PeerEpisode }) {
       className="chooser-choice"
       href={`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(peer.id)}`}
     >
-      <b>{peer.file}</b>
+      <b title={peer.file}>{nameOf(peer)}</b>
       <VerdictChip verdict={peer.verdict} />
       <span className="muted">
         {[peer.task?.replaceAll("_", " "), peer.operator, dateText(peer.recorded_ns)]

@@ -1,3 +1,4 @@
+import { nameOf } from "../../api/names";
 import type { EpisodeDetail } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
@@ -17,7 +18,9 @@ export function SideHead({
   return (
     <header className={`side-head side-head-${letter.toLowerCase()}`}>
       <b aria-hidden>{letter}</b>
-      <Link href={`/episodes/${encodeURIComponent(episode.id)}`}>{row.file}</Link>
+      <Link href={`/episodes/${encodeURIComponent(episode.id)}`} title={row.file}>
+        <span className="num">{nameOf(row)}</span> {row.task?.replaceAll("_", " ") ?? row.file}
+      </Link>
       <VerdictChip verdict={row.verdict} />
       <span className="muted">{[row.operator, row.failure].filter(Boolean).join(" · ")}</span>
       <Link

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { nameOf } from "../../api/names";
 import type { EpisodeDetail } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { Link } from "../../parts/link";
@@ -86,7 +87,9 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
           </span>
         )}
       </nav>
-      <h1 title={row.file}>{row.task?.replaceAll("_", " ") ?? row.file}</h1>
+      <h1 title={row.file}>
+        <span className="num">{nameOf(row)}</span> {row.task?.replaceAll("_", " ") ?? row.file}
+      </h1>
       <VerdictChip verdict={row.verdict} />
       <span className="episode-head-words muted">{row.instruction}</span>
       <span className="episode-head-tools">

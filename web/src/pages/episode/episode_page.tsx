@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import { getEpisode } from "../../api/episode";
+import { nameOf } from "../../api/names";
 import type { EpisodeDetail } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
@@ -119,7 +120,7 @@ function clockOf(episode: EpisodeDetail, address: URL): Clock {
 
 function nameWindow(episode: EpisodeDetail): () => void {
   const before = document.title;
-  document.title = `${episode.row.task ?? "Episode"} · ${episode.row.file} · Corporeal`;
+  document.title = `${nameOf(episode.row)} ${episode.row.task ?? "episode"} · Corporeal`;
   return () => {
     document.title = before;
   };

@@ -9,10 +9,10 @@ import { Notice, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
 import { newKey } from "../review/outbox";
 import "./adjudicate.css";
+import { EpisodeName } from "../../parts/episode_name";
 import { CardList } from "./card_list";
 import { nextCard } from "./card_navigation";
 import { CardView, type Decision } from "./card_view";
-import { shortId } from "./wording";
 
 /** One card for every difference of two people: look, press a key, and the next one comes. */
 export function Adjudicate({ pair }: { pair: string }) {
@@ -73,7 +73,9 @@ function Deciding({ first }: { first: AdjudicationFacts }) {
         <Link href="/labels/adjudication">← Adjudication</Link>
         <h1>
           {held.facts.episode_task ?? "episode"}{" "}
-          <span className="mono muted">{shortId(episode)}</span>
+          <span className="mono muted">
+            <EpisodeName id={episode} />
+          </span>
         </h1>
         <span className="muted">
           {held.facts.queue} · {held.facts.taxonomy}

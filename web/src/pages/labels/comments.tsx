@@ -1,9 +1,10 @@
 import { getComments, resolveComment } from "../../api/labels";
 import { useAnswer } from "../../api/use_answer";
+import { EpisodeName } from "../../parts/episode_name";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
 import { clockText } from "../../player/clock";
-import { shortId, when } from "./wording";
+import { when } from "./wording";
 
 /** What annotators asked and nobody has answered yet. */
 export function Comments() {
@@ -37,7 +38,7 @@ export function Comments() {
                 <Link
                   href={`/episodes/${comment.episode}${comment.time_ns === null ? "" : `?t=${comment.time_ns}`}`}
                 >
-                  {shortId(comment.episode)}
+                  <EpisodeName id={comment.episode} />
                   {comment.time_ns !== null && ` at ${clockText(comment.time_ns)}`}
                 </Link>
                 {comment.task && (

@@ -1,9 +1,10 @@
 import { getPairs } from "../../api/labels";
 import type { PairFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
+import { EpisodeName } from "../../parts/episode_name";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
-import { plural, shortId, when } from "./wording";
+import { plural, when } from "./wording";
 
 /** Episodes about which two people differ. */
 export function PairList() {
@@ -55,7 +56,9 @@ function PairRow({ pair }: { pair: PairFacts }) {
       <div>
         <h2>
           {pair.episode_task ?? "episode"}{" "}
-          <span className="mono muted">{shortId(pair.episode)}</span>
+          <span className="mono muted">
+            <EpisodeName id={pair.episode} />
+          </span>
         </h2>
         <p className="muted">
           {plural(pair.cards, "difference")}

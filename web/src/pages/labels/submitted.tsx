@@ -1,10 +1,11 @@
 import { getTasks } from "../../api/labels";
 import type { ListedTask } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
+import { EpisodeName } from "../../parts/episode_name";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
 import { AssignChoice } from "./assign_choice";
-import { minutes, plural, shortId, when } from "./wording";
+import { minutes, plural, when } from "./wording";
 
 /** What waits for a lead, and what is still with people. */
 export function Submitted() {
@@ -82,7 +83,9 @@ function TaskTable({ tasks, again }: { tasks: ListedTask[]; again?: () => void }
             <tr key={task.id}>
               <td>
                 <b>{task.episode_task ?? "episode"}</b>{" "}
-                <span className="mono muted">{shortId(task.episode)}</span>
+                <span className="mono muted">
+                  <EpisodeName id={task.episode} />
+                </span>
                 {task.comments > 0 && (
                   <span className="chip">{plural(task.comments, "comment")}</span>
                 )}

@@ -14,7 +14,8 @@ import { Transport } from "../../player/transport";
 import { firstPicture } from "../review/wording";
 import { ReturnDialog } from "./return_dialog";
 import "./submitted_task.css";
-import { minutes, plural, shortId, spoken } from "./wording";
+import { EpisodeName } from "../../parts/episode_name";
+import { minutes, plural, spoken } from "./wording";
 
 /** What somebody has submitted, to be played, accepted or given back; nothing here changes it. */
 export function SubmittedTask({ id }: { id: string }) {
@@ -63,7 +64,9 @@ function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeDeta
         <Link href="/labels/submitted">← Submitted</Link>
         <h1>
           {task.episode_task ?? "episode"}{" "}
-          <span className="mono muted">{shortId(task.episode)}</span>
+          <span className="mono muted">
+            <EpisodeName id={task.episode} />
+          </span>
         </h1>
         <span className="muted">
           by {task.assigned_to}, {plural(task.edits, "edit")}, {minutes(task.seconds)} ·{" "}

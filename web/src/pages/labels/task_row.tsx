@@ -1,6 +1,7 @@
 import type { ListedTask } from "../../api/schema";
+import { EpisodeName } from "../../parts/episode_name";
 import { Link } from "../../parts/link";
-import { minutes, plural, shortId, stateWords, when } from "./wording";
+import { minutes, plural, stateWords, when } from "./wording";
 
 const chips: Record<string, string> = { returned: "quarantined", done: "accepted", submitted: "" };
 
@@ -11,7 +12,9 @@ export function TaskRow({ task }: { task: ListedTask }) {
     <li className="task-row">
       <span>
         <b>{task.episode_task ?? "episode"}</b>{" "}
-        <span className="mono muted">{shortId(task.episode)}</span>{" "}
+        <span className="mono muted">
+          <EpisodeName id={task.episode} />
+        </span>{" "}
         <span className="muted">
           {task.queue} · {when(task.changed_at)}
           {task.seconds > 0 && ` · ${minutes(task.seconds)}`}

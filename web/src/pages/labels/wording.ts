@@ -5,11 +5,6 @@ export function plural(count: number, noun: string, many = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : many}`;
 }
 
-/** The part of an id that tells episodes of one day apart. */
-export function shortId(id: string): string {
-  return id.slice(0, 13);
-}
-
 export function minutes(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;

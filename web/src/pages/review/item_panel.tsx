@@ -8,7 +8,8 @@ import type {
 import { Link } from "../../parts/link";
 import { type Clock, clockText } from "../../player/clock";
 import "./item_panel.css";
-import { becauseOf, lotChip, plural, sentence, shortId } from "./wording";
+import { EpisodeName } from "../../parts/episode_name";
+import { becauseOf, lotChip, plural, sentence } from "./wording";
 
 export interface ItemPanelProps {
   turn: ReviewTurn;
@@ -34,7 +35,7 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
             <>
               {" "}
               <Link href={`/episodes/${because.episode}`} target="_blank">
-                {shortId(because.episode)}
+                <EpisodeName id={because.episode} />
               </Link>
             </>
           )}
@@ -86,7 +87,8 @@ function LastDecision({ last, undo }: { last: DecidedItem; undo: () => void }) {
   return (
     <section className="item-last" role="status">
       <p>
-        <b>{item.decision === "accept" ? "Accepted" : "Rejected"}</b> {shortId(item.episode)}
+        <b>{item.decision === "accept" ? "Accepted" : "Rejected"}</b>{" "}
+        <EpisodeName id={item.episode} />
         {item.why && `: ${item.why}`}. It is {last.state} now.{" "}
         <button type="button" className="quiet" onClick={undo}>
           Undo
@@ -136,7 +138,7 @@ function Recent({ items }: { items: ReviewItem[] }) {
               {item.decision}ed
             </span>
             <Link href={`/episodes/${item.episode}`} target="_blank" className="mono">
-              {shortId(item.episode)}
+              <EpisodeName id={item.episode} />
             </Link>
             <span className="muted">{item.why}</span>
           </li>

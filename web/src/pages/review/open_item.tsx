@@ -1,4 +1,5 @@
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { nameOf } from "../../api/names";
 import type { EpisodeDetail, ReviewItem, ReviewTurn } from "../../api/schema";
 import { VerdictChip, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
@@ -60,7 +61,9 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
   return (
     <div className="workplace" data-episode={item.episode}>
       <header className="workplace-head">
-        <h1>{episode.row.task ?? episode.row.file}</h1>
+        <h1>
+          <span className="num">{nameOf(episode.row)}</span> {episode.row.task ?? episode.row.file}
+        </h1>
         <VerdictChip verdict={episode.row.verdict} />
         <span className="muted workplace-instruction">{episode.row.instruction}</span>
         <span className="workplace-count num">

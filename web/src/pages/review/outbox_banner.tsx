@@ -1,7 +1,8 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 import "./outbox_banner.css";
+import { EpisodeName } from "../../parts/episode_name";
 import type { Outbox } from "./outbox";
-import { plural, shortId } from "./wording";
+import { plural } from "./wording";
 
 /** A server that answers takes a decision before anybody could read of it. */
 const PATIENCE_MS = 700;
@@ -29,7 +30,7 @@ export function OutboxBanner({ outbox }: { outbox: Outbox }) {
         <div className="outbox-refused" role="alert">
           {refused.map(({ body, episode, sentence }) => (
             <p key={body.key}>
-              Not taken for {shortId(episode)}: {sentence}
+              Not taken for <EpisodeName id={episode} />: {sentence}
             </p>
           ))}
           <button type="button" onClick={() => outbox.dismiss()}>

@@ -8,7 +8,8 @@ import { Notice, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
 import { ProgressBar } from "./progress_bar";
 import "./results.css";
-import { becauseOf, minutes, plural, sentence, shortId } from "./wording";
+import { EpisodeName } from "../../parts/episode_name";
+import { becauseOf, minutes, plural, sentence } from "./wording";
 
 export interface ResultsProps {
   name: string;
@@ -129,7 +130,7 @@ function Decisions({ items }: { items: ReviewItem[] }) {
               <tr key={item.episode}>
                 <td>
                   <Link href={`/episodes/${item.episode}`} className="mono">
-                    {shortId(item.episode)}
+                    <EpisodeName id={item.episode} />
                   </Link>
                 </td>
                 <td>
@@ -141,9 +142,14 @@ function Decisions({ items }: { items: ReviewItem[] }) {
                 <td>{item.decided_by}</td>
                 <td className="muted">
                   {because.title}
-                  {because.episode
-                    ? ` ${shortId(because.episode)}`
-                    : because.detail && `: ${because.detail}`}
+                  {because.episode ? (
+                    <>
+                      {" "}
+                      <EpisodeName id={because.episode} />
+                    </>
+                  ) : (
+                    because.detail && `: ${because.detail}`
+                  )}
                 </td>
               </tr>
             );

@@ -54,11 +54,6 @@ export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The part of an id that tells episodes of one day apart; the command line takes it, too. */
-export function shortId(id: string): string {
-  return id.slice(0, 13);
-}
-
 /** Words of the server as a sentence. */
 export function sentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
