@@ -71,7 +71,7 @@ def test_a_catalogue_of_an_older_program_is_to_be_brought_up_to_date(
     with pytest.raises(CatalogError) as told:
         require_current(database)
     assert str(told.value) == (
-        "the catalogue is of revision 0007; this Corporeal needs 9999. "
+        "the catalogue is of revision 0008; this Corporeal needs 9999. "
         "Bring it up to date with: corporeal migrate."
     )
 
@@ -114,7 +114,15 @@ def test_findings_and_figures_of_revision_3_get_the_present_names_of_their_check
         add_episodes(connection, [episode], who="ann")
         connection.execute(insert(FINDING), rows)
         connection.execute(insert(METRIC), [metric])
-        for later in ("not_assessed", "assessment", "synopsis", "reference", "login"):
+        for later in (
+            "not_assessed",
+            "assessment",
+            "synopsis",
+            "reference",
+            "login",
+            "decision",
+            "tag",
+        ):
             connection.execute(text(f"DROP TABLE {later}"))
         connection.execute(text("DROP INDEX ix_episode_number"))
         connection.execute(text("ALTER TABLE episode DROP COLUMN number"))
@@ -132,8 +140,9 @@ def test_episodes_from_before_there_were_numbers_are_counted_as_they_came_in(
     with database.write() as connection:
         for number in (5, 3, 9):
             add_episodes(connection, [entry(number)], who="ann")
+        for later in ("decision", "tag"):
+            connection.execute(text(f"DROP TABLE {later}"))
         connection.execute(text("DROP INDEX ix_episode_number"))
-        connection.execute(text("UPDATE episode SET number = NULL"))
         connection.execute(text("ALTER TABLE episode DROP COLUMN number"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0006'"))
     assert upgrade(database) == latest_revision()

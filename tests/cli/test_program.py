@@ -26,10 +26,10 @@ from corporeal.testing import Workload
 
 COMMANDS = [
     "account", "annotate", "audit", "check", "checks", "convert", "delete", "demo", "document",
-    "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "merge",
-    "migrate", "plot", "record", "recover", "rejudge", "release", "retarget", "retarget_live",
-    "review", "robot", "score", "select", "smoke_train", "snapshot", "split", "store", "studio",
-    "sync_test", "trust", "verify", "watch", "watch_folder",
+    "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "mark",
+    "merge", "migrate", "plot", "record", "recover", "rejudge", "release", "retarget",
+    "retarget_live", "review", "robot", "score", "select", "smoke_train", "snapshot", "split",
+    "store", "studio", "sync_test", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import { OfflineBanner } from "./parts/offline_banner";
 import { go, useAddress } from "./parts/router";
 import { useShortcuts } from "./parts/shortcuts";
 import { ThemeButton } from "./parts/theme_button";
+import { UndoToast } from "./parts/undo_toast";
 
 // A page is fetched when it is first opened; the list of episodes comes with the frame.
 const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
@@ -109,6 +110,7 @@ function Frame() {
           </SessionContext>
         )}
       </main>
+      <UndoToast />
       {help && <HelpDialog onClose={() => setHelp(false)} />}
     </div>
   );

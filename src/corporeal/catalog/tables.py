@@ -140,6 +140,28 @@ ASSESSMENT = Table(
 )
 """Every judgement of an episode, the first with number 1; the highest is the one in force."""
 
+DECISION = Table(
+    "decision",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    *_required("verdict", "who", "at"),
+    Column("why", _Text),
+    Index("ix_decision_who_episode", "who", "episode"),
+    sqlite_with_rowid=False,
+)
+"""The verdict that a person gave an episode; it holds whatever the checks say later."""
+
+TAG = Table(
+    "tag",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    Column("tag", _Text, primary_key=True),
+    *_required("who", "at"),
+    Index("ix_tag_tag_episode", "tag", "episode"),
+    sqlite_with_rowid=False,
+)
+"""Words of their own that people put on episodes."""
+
 SYNOPSIS = Table(
     "synopsis",
     METADATA,

@@ -17,6 +17,7 @@ from corporeal.catalog.episodes import (
     DocumentRow,
     EpisodeRow,
     State,
+    decisions_of,
     find_documents,
     states_of,
     unknown_episode,
@@ -120,6 +121,13 @@ def select_episodes(
             governs.setdefault(owner, {})[sys.intern(kind)] = sys.intern(document)
         counts = sum_episodes(connection, part, count_of(), by=("state",))
         left_out.update({state: count for state, count in counts if state not in states})
+    for name, decided in decisions_of(connection, list(rows)).items():
+        # It was released before, and people have thought better of it since.
+        if decided.verdict == "failed":
+            failed.add(name)
+        elif decided.verdict == "quarantined":
+            del rows[name]
+            left_out["quarantined"] += 1
     if not isinstance(where, str) and isinstance(where, Sequence):
         for name in sorted(set(where) - states_of(connection, where).keys()):
             raise unknown_episode(name)

@@ -9,7 +9,16 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import EpisodeRow, GravestFinding, State, gravest_findings
+from corporeal.catalog.episodes import (
+    EpisodeDecision,
+    EpisodeRow,
+    GravestFinding,
+    State,
+    decisions_of,
+    gravest_findings,
+    tags_of,
+)
+from corporeal.labelling.review import count_comments
 from corporeal.quality.check import Verdict
 
 
@@ -56,22 +65,46 @@ class EpisodeRowFacts(_EpisodeColumns):
     ingested_at: str
 
 
+class ListedDecision(BaseModel):
+    """The verdict that a person gave, and why."""
+
+    verdict: Verdict
+    who: str
+    at: str
+    why: str | None
+
+
 class ListedEpisode(_EpisodeColumns):
     """An episode in the list."""
 
     finding: TopFinding | None
+    decision: ListedDecision | None
+    tags: list[str]
+    comments: int
 
 
 def shown_rows(connection: Connection, rows: Sequence[EpisodeRow]) -> list[ListedEpisode]:
     """Rows of the catalogue as the page shows them; one search finds what all of them have."""
-    gravest = gravest_findings(connection, [row.id for row in rows])
+    ids = [row.id for row in rows]
+    gravest, decisions = gravest_findings(connection, ids), decisions_of(connection, ids)
+    tags, comments = tags_of(connection, ids), count_comments(connection, ids)
     return [
         ListedEpisode(
             **{name: _finite(getattr(row, name)) for name in _EpisodeColumns.model_fields},
             finding=_top_finding(gravest.get(row.id)),
+            decision=shown_decision(decisions.get(row.id)),
+            tags=tags.get(row.id, []),
+            comments=comments.get(row.id, 0),
         )
         for row in rows
     ]
+
+
+def shown_decision(decided: EpisodeDecision | None) -> ListedDecision | None:
+    """What a person decided, as the page is told."""
+    if decided is None:
+        return None
+    return ListedDecision(verdict=decided.verdict, who=decided.who, at=decided.at, why=decided.why)
 
 
 def _finite(value: Any) -> Any:

@@ -20,6 +20,24 @@ export function Waiting({ what = "Loading" }: { what?: string }) {
   );
 }
 
-export function VerdictChip({ verdict }: { verdict: string | null }) {
-  return <span className={`chip ${verdict ?? "unknown"}`}>{verdict ?? "not checked"}</span>;
+/** The verdict in force; where a person gave it, who and why. */
+export function VerdictChip({
+  verdict,
+  decision,
+}: {
+  verdict: string | null;
+  decision?: { who: string; why: string | null } | null;
+}) {
+  const whose = decision && `${decision.who} decided${decision.why ? `: ${decision.why}` : ""}`;
+  return (
+    <span className={`chip ${verdict ?? "unknown"}`} title={whose ?? undefined}>
+      {verdict ?? "not checked"}
+      {decision && (
+        <span role="img" aria-label={`by ${decision.who}`}>
+          {" "}
+          ✓
+        </span>
+      )}
+    </span>
+  );
 }

@@ -51,8 +51,8 @@ export function Transport({ episode, clock }: TransportProps) {
   ]);
   // Pages of another kind have their own use for these letters: A accepts in a review.
   const loopKeys = [
-    { keys: ["a"], does: "Mark the start of a loop", run: markStart },
-    { keys: ["b"], does: "Mark its end and play it over and over", run: markEnd },
+    { keys: ["Shift+a"], does: "Mark the start of a loop", run: markStart },
+    { keys: ["Shift+b"], does: "Mark its end and play it over and over", run: markEnd },
     { keys: ["Shift+a"], does: "End the loop", run: endLoop },
   ];
   useShortcuts("Playing", loopKeys, isAt(useAddress(), episode.id));

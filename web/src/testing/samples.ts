@@ -20,6 +20,8 @@ export function sampleFinding(changed: Partial<EpisodeFinding> = {}): EpisodeFin
 export function sampleEpisode(changed: Partial<EpisodeDetail> = {}): EpisodeDetail {
   return {
     id: "e1",
+    decision: null,
+    tags: [],
     epoch_ns: "0",
     start_ns: 0,
     end_ns: 4_000_000_000,

@@ -16,6 +16,7 @@ from corporeal.catalog.episodes.reading import HistoryEdge, parts_of, states_of,
 from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, State, check_change
 from corporeal.catalog.tables import (
     ASSESSMENT,
+    DECISION,
     DOCUMENT,
     EDGE,
     EPISODE,
@@ -126,10 +127,13 @@ JUDGED_BY = ("policy", "detector")
 def complete_episode(connection: Connection, name: str, entry: EpisodeEntry, *, who: str) -> None:
     """Put what was found now in place of what was found before, inside a transaction.
 
-    The judgement before stays among the assessments.
+    The judgement before stays among the assessments; the verdict of a person stays in force.
     """
     row = entry.row
     judged = {"verdict": row.verdict, "score": row.score, "policy": row.policy}
+    decided = select(DECISION.c.verdict).where(DECISION.c.episode == name)
+    if (verdict := connection.execute(decided).scalar()) is not None:
+        judged["verdict"] = verdict
     connection.execute(update(EPISODE).where(EPISODE.c.id == name).values(**judged))
     for table, rows in (
         (FINDING, entry.findings),

@@ -12,6 +12,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from corporeal.catalog.audit import Change, record, take_turn
+from corporeal.catalog.episodes.marks import EpisodeDecision, decisions_of
 from corporeal.catalog.episodes.peers import Reference, find_reference, make_reference
 from corporeal.catalog.episodes.reading import (
     documents_of,
@@ -277,15 +278,21 @@ def _record(
     if dry_run:
         with workspace.database.read() as connection:
             states = states_of(connection, [row.id for row in rows])
-        return [_outcome(row, candidates.get(row.id), states[row.id], reasons) for row in rows]
+            decisions = decisions_of(connection, [row.id for row in rows])
+        return [
+            _outcome(row, candidates.get(row.id), states[row.id], reasons, decisions.get(row.id))
+            for row in rows
+        ]
     outcomes = []
     with workspace.database.write() as connection:
         take_turn(connection)
         states = states_of(connection, [row.id for row in rows])
+        decisions = decisions_of(connection, [row.id for row in rows])
         for row in rows:
             if states[row.id] == "erased":
                 continue
-            outcome = _outcome(row, candidates.get(row.id), states[row.id], reasons)
+            judged, decided = candidates.get(row.id), decisions.get(row.id)
+            outcome = _outcome(row, judged, states[row.id], reasons, decided)
             outcomes.append(outcome)
             if outcome.standing != "lost":
                 _enter(connection, row, candidates[row.id], states[row.id], outcome, who=who)
@@ -293,19 +300,33 @@ def _record(
 
 
 def _outcome(
-    row: EpisodeRow, judged: JudgedFile | None, state: State, reasons: Mapping[str, str]
+    row: EpisodeRow,
+    judged: JudgedFile | None,
+    state: State,
+    reasons: Mapping[str, str],
+    decided: EpisodeDecision | None,
 ) -> RejudgedEpisode:
     if judged is None or judged.verdict is None:
         why = reasons.get(row.hash, "it could not be opened")
         return RejudgedEpisode(row.id, row.name, row.file, "lost", row.verdict, row.verdict, state,
                                row.score, row.score, why)  # fmt: skip
-    target, standing = _next_state(state, row.verdict, judged.verdict)
+    if decided is not None:
+        target, standing = state, _standing_under(decided, judged.verdict)
+    else:
+        target, standing = _next_state(state, row.verdict, judged.verdict)
     reason = judged.reason
     if standing == "kept":
         whose = "it is in a release" if state == "released" else "a person decided so"
+        if decided is not None:
+            why = f" ({decided.why})" if decided.why else ""
+            whose = f"{decided.who} decided {decided.verdict}{why}"
         reason = f"stays {state}, since {whose}; {reason or 'nothing was found'}"
     return RejudgedEpisode(row.id, row.name, row.file, standing, row.verdict, judged.verdict,
                            target, row.score, judged.entry.row.score, reason)  # fmt: skip
+
+
+def _standing_under(decided: EpisodeDecision, verdict: Verdict) -> Standing:
+    return "same" if decided.verdict == verdict else "kept"
 
 
 def _next_state(state: State, before: Verdict | None, after: Verdict) -> tuple[State, Standing]:

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, select
 
+from corporeal.catalog.query.condition import SEVERAL_COLUMNS
 from corporeal.catalog.query.dialect import begins
 from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SEVERAL, SIGNS, Field, find_field
 from corporeal.catalog.query.lexer import RESERVED, QueryError, QueryToken, split_words
 from corporeal.catalog.query.tree import unparse_value
-from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, NOT_ASSESSED, RELEASE, SCORE, STREAM
+from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
 from corporeal.quality.check import SEVERITIES
 
 MOST = 24
@@ -177,8 +178,8 @@ def _values(connection: Connection, field: Field, typed: str) -> Iterator[Comple
     elif field.name in CHOICES:
         yield from (CompletionItem(text, "value") for text in CHOICES[field.name])
     elif field.kind in ("text", "reference") and field.part is None:
-        several = field.name in SEVERAL
-        column = NOT_ASSESSED.c.check if several else EPISODE.c[field.column]
+        column = SEVERAL_COLUMNS.get(field.name)
+        column = EPISODE.c[field.column] if column is None else column
         found = _distinct(connection, column, typed)
         yield from (CompletionItem(unparse_value(value), "value") for value in found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, assert_never
 
@@ -57,6 +57,7 @@ from corporeal.catalog.query.tree import (
     map_clauses,
 )
 from corporeal.catalog.tables import (
+    DECISION,
     DOCUMENT,
     EPISODE,
     FINDING,
@@ -65,6 +66,7 @@ from corporeal.catalog.tables import (
     NOT_ASSESSED,
     SCORE,
     STREAM,
+    TAG,
 )
 
 Truth = ColumnElement[bool]
@@ -77,7 +79,10 @@ _PARTS = {
     "rate": (STREAM, "path", "rate_hz"),
     "samples": (STREAM, "path", "samples"),
 }
-_SEVERAL: dict[str, Column[Any]] = {"not_assessed": NOT_ASSESSED.c.check}
+SEVERAL_COLUMNS: Mapping[str, Column[Any]] = {
+    "not_assessed": NOT_ASSESSED.c.check, "tag": TAG.c.tag, "decided_by": DECISION.c.who,
+}  # fmt: skip
+"""Where the fields are kept of which an episode has any number."""
 _JSON_NULL = "null"
 MENTIONED = (
     "id", "file", "task", "instruction", "operator", "station", "robot", "failure", "environment",
@@ -155,10 +160,11 @@ class _Writer:
                 assert_never(clause)
 
     def _mentions(self, text: str) -> Truth:
-        """Whether a text stands in a column or the name of a finding, in capitals or not."""
+        """Whether a text stands in a column the name of a finding or a tag, in capitals or not."""
         columns = [_contains(EPISODE.c[name], text) for name in MENTIONED]
         named = _contains(FINDING.c.check, text.replace(" ", "_"))
-        return or_(*columns, self._beside(FINDING, named))
+        tagged = _contains(TAG.c.tag, text)
+        return or_(*columns, self._beside(FINDING, named), self._beside(TAG, tagged))
 
     def _of(self, name: str, test: Test) -> Truth:
         """A test of a field, wherever it is kept: in the episode's row, or in rows beside it."""
@@ -168,8 +174,8 @@ class _Writer:
             behind = select(DOCUMENT.c.hash).where(DOCUMENT.c.kind == field.part)
             within = GOVERNS.c.document.in_(behind.where(test(field, reference)))
             return self._beside(GOVERNS, within, kind=field.part)
-        if field.name in _SEVERAL:
-            column = _SEVERAL[field.name]
+        if field.name in SEVERAL_COLUMNS:
+            column = SEVERAL_COLUMNS[field.name]
             return self._beside(column.table, test(field, column))
         if field.part is not None and field.group in _PARTS:
             table, part, value = _PARTS[field.group]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     Connection,
     FromClause,
     Select,
@@ -33,19 +34,20 @@ from corporeal.catalog.query.tree import (
     Or,
     Within,
 )
-from corporeal.catalog.tables import EPISODE, FINDING
+from corporeal.catalog.tables import EPISODE, FINDING, TAG
 from corporeal.errors import UnknownNameError
 
 TEXTS = ("task", "operator", "station", "robot", "verdict", "state", "failure", "batch")
 RANGES = ("score", "recorded")
-FACETS = (*TEXTS, "finding", *RANGES)
+BESIDE: dict[str, Column[Any]] = {"finding": FINDING.c.check, "tag": TAG.c.tag}
+"""Facets of which an episode may have several values at once."""
+FACETS = (*TEXTS, *BESIDE, *RANGES)
 _SPANS = ("<", "<=", ">", ">=", "=")
 MOST_VALUES = 40
 SCORE_BINS = 10
 MOST_BARS = 60
 """Bars of the histogram of days; where there are more days, a bar is several of them."""
 _MOST_DAYS = 20_000
-_CHECK = "finding"
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def count_facets(connection: Connection, condition: Condition | None) -> Facets:
     A facet in which something is chosen counts what the rest of the query finds, so that its other
     values tell what choosing them would bring.
     """
-    names = (*TEXTS, _CHECK)
+    names = (*TEXTS, *BESIDE)
     apart = [name for name in names if chosen(condition, name)]
     together = [name for name in names if name not in apart]
     ranged = [name for name in ("score", "recorded") if range_of(condition, name)]
@@ -139,12 +141,14 @@ def _lots(names: list[str], *, together: bool) -> list[list[str]]:
 
 
 def _count_sql(name: str, found: FromClause, *, is_all: bool) -> Select[Any]:
-    if name == _CHECK:
-        number = func.count(FINDING.c.episode.distinct())
-        counted = select(literal(name).label("facet"), FINDING.c.check, number.label("number"))
-        among = true() if is_all else FINDING.c.episode.in_(select(found.c.id))
-        counted = counted.where(among).group_by(FINDING.c.check)
-        return counted.order_by(number.desc(), FINDING.c.check).limit(MOST_VALUES + 1)
+    if name in BESIDE:
+        column = BESIDE[name]
+        owner = column.table.c.episode
+        number = func.count(owner.distinct())
+        counted = select(literal(name).label("facet"), column, number.label("number"))
+        among = true() if is_all else owner.in_(select(found.c.id))
+        counted = counted.where(among).group_by(column)
+        return counted.order_by(number.desc(), column).limit(MOST_VALUES + 1)
     value: Any
     if name == "score":
         # A ladder, as the two databases do not round alike.

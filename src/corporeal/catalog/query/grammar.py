@@ -9,7 +9,6 @@ from typing import cast, get_args
 
 from corporeal.catalog.query.fields import (
     CHOICES,
-    SEVERAL,
     SIGNS,
     Field,
     expected_fields,
@@ -288,7 +287,7 @@ class _Parser:
         if value is None:
             raise self._wrong(expected_value(field))
         self.place += 1
-        is_check = field.name in SEVERAL and isinstance(value, str)
+        is_check = field.name == "not_assessed" and isinstance(value, str)
         return present_name(str(value)) if is_check else value
 
     def _one_of(self, field: Field) -> OneOf:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, exists, literal, select
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.query.condition import SEVERAL_COLUMNS
 from corporeal.catalog.query.dialect import begins
 from corporeal.catalog.query.fields import CHOICES, Field, find_field
 from corporeal.catalog.query.search import leading_columns
@@ -100,6 +101,8 @@ def _part_name(field: Field) -> Iterator[tuple[str, str, Any]]:
 def _value_name(field: Field, value: str) -> Iterator[tuple[str, str, Any]]:
     if field.name == "not_assessed":
         yield "check", value, FINDING.c.check
+    elif field.name in SEVERAL_COLUMNS:
+        yield field.name, value, SEVERAL_COLUMNS[field.name]
     elif field.part is None and field.name not in CHOICES and field.kind in ("text", "reference"):
         yield field.name, value, EPISODE.c[field.column]
 

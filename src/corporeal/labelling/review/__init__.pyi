@@ -2,6 +2,7 @@ from .history import Happening as Happening
 from .history import LabelComment as LabelComment
 from .history import add_comment as add_comment
 from .history import comments_about as comments_about
+from .history import count_comments as count_comments
 from .history import history_of as history_of
 from .history import resolve_comment as resolve_comment
 from .requeue import Impact as Impact

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from corporeal.catalog.audit import Change, events_of, now, record
 from corporeal.catalog.database import CatalogError, check_text
-from corporeal.catalog.episodes import find_episode
+from corporeal.catalog.episodes import find_episode, parts_of
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
 from corporeal.catalog.tables import LABEL_COMMENT, LABEL_EDIT
 from corporeal.labelling.labels.versions import label_history
@@ -59,6 +59,8 @@ def add_comment(
     number = connection.execute(
         insert(LABEL_COMMENT).values(**made).returning(LABEL_COMMENT.c.number)
     ).scalar_one()
+    details = {"comment": int(number), "time_ns": time_ns, "task": task_id}
+    record(connection, [Change(by.name, "comment", f"episode:{episode}", None, details)])
     return LabelComment(number=int(number), **made)
 
 
@@ -77,6 +79,20 @@ def comments_about(connection: Connection, episode: str, *, by: Actor) -> list[L
     return [
         each for each in comments if each.task is None or each.who == by.name or shown[each.task]
     ]
+
+
+def count_comments(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
+    """How many remarks on these episodes nobody has settled, by id; none on single tasks."""
+    counts: dict[str, int] = {}
+    for part in parts_of(ids):
+        query = select(LABEL_COMMENT.c.episode, func.count()).where(
+            LABEL_COMMENT.c.episode.in_(part),
+            LABEL_COMMENT.c.resolved_at.is_(None),
+            LABEL_COMMENT.c.task.is_(None),
+        )
+        rows = connection.execute(query.group_by(LABEL_COMMENT.c.episode))
+        counts |= {name: int(count) for name, count in rows}
+    return counts
 
 
 def resolve_comment(connection: Connection, number: int, *, by: Actor) -> LabelComment:

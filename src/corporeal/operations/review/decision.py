@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from sqlalchemy import Connection, delete
 
 from corporeal.catalog.audit import Change, events_of, now, record
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import NEXT, EpisodeRow, State, find_episode, move_episodes
+from corporeal.catalog.episodes import (
+    NEXT,
+    EpisodeRow,
+    State,
+    decide_episodes,
+    decisions_of,
+    find_episode,
+    move_episodes,
+    restore_decision,
+)
 from corporeal.catalog.permission import Actor, may, require
 from corporeal.catalog.tables import REVIEW_ITEM
 from corporeal.errors import UnknownNameError
@@ -29,10 +38,11 @@ from corporeal.operations.review.review import (
     close_row,
     progress_of,
 )
+from corporeal.quality.check import Verdict
 from corporeal.release.reading import releases_of
 
 Verb = Literal["accept", "reject"]
-REASONS: Mapping[str, State] = {
+REASONS: Mapping[str, Verdict] = {
     # A failure that is true to life is kept as a negative example.
     "fall": "failed",
     "task not done": "failed",
@@ -115,14 +125,17 @@ def decide(
         "decided_at": now(), "seconds": _seconds(choice.seconds),
     })  # fmt: skip
     pulled = tuple(pull_neighbours(connection, review, row)) if choice.decision == "reject" else ()
+    earlier = decisions_of(connection, [episode]).get(episode)
     record(connection, [Change(by.name, "review", f"episode:{episode}", choice.why, {
         "review": review.name, "decision": choice.decision, "reason": choice.reason,
         "key": choice.key, "from": row.state, "to": new, "pulled": list(pulled),
-        "waits": note == _WAITS,
+        "waits": note == _WAITS, "verdict": row.verdict,
+        "earlier": None if earlier is None else asdict(earlier),
     })])  # fmt: skip
-    move_episodes(
-        connection, [episode], new, who=by.name, why=_said(review, choice.decision, choice.why)
-    )
+    if note != _WAITS:
+        verdict = _verdict(choice.decision, choice.reason)
+        why = _said(review, choice.decision, choice.why)
+        decide_episodes(connection, [episode], verdict, who=by.name, why=why)
     return DecisionResult(item_of(connection, review.name, episode), new, pulled, releases, note)
 
 
@@ -150,6 +163,8 @@ def undo(
     record(connection, [Change(by.name, "review undone", f"episode:{episode}", None, {
         "review": review.name, "key": key, "decision": item.decision, "of": item.decided_by,
     })])  # fmt: skip
+    if before.get("to") == row.state and "verdict" in before and not before["waits"]:
+        restore_decision(connection, episode, before["earlier"], verdict=before["verdict"])
     if state != row.state:
         require(by, "judge")
         why = f"review {review.name}: decision taken back"
@@ -171,10 +186,10 @@ def close_review(
         event = _last_event(connection, review, item.episode) or {}
         state = find_episode(connection, item.episode).state
         if event.get("waits") and state == event["from"]:
-            wanted = _wanted(state, item.decision, event["reason"])
-            said = _said(review, item.decision, item.why)
-            applied += move_episodes(connection, [item.episode], wanted, who=by.name,
-                            why=f"{said} ({item.decided_by})")  # fmt: skip
+            applied += _wanted(state, item.decision, event["reason"]) != state
+            why = f"{_said(review, item.decision, item.why)} ({item.decided_by})"
+            verdict = _verdict(item.decision, event["reason"])
+            decide_episodes(connection, [item.episode], verdict, who=by.name, why=why)
     progress = progress_of(connection, review)
     details = {"lot": progress.lot.state, "words": progress.lot.words, "decided": progress.decided,
                "items": progress.items, "applied": applied}  # fmt: skip
@@ -203,6 +218,11 @@ def _effect(
     if releases:
         return new, f"it is part of {', '.join(releases)}, which never changes", releases
     return new, None, releases
+
+
+def _verdict(decision: str, reason: str | None) -> Verdict:
+    """What a person says of an episode with a decision."""
+    return REASONS[str(reason)] if decision == "reject" else "accepted"
 
 
 def _wanted(old: State, decision: str, reason: str | None) -> State:

@@ -15,10 +15,12 @@ from corporeal.catalog.episodes import (
     FindingRow,
     NotAssessedRow,
     assessments_of,
+    decisions_of,
     documents_of,
     findings_of,
     not_assessed_of,
     scores_of,
+    tags_of,
 )
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
@@ -33,7 +35,7 @@ from corporeal.schema.stream import Group, Kind
 from corporeal.studio.access.guest_view import shown_columns, shown_metadata
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
-from corporeal.studio.episode_row import EpisodeRowFacts
+from corporeal.studio.episode_row import EpisodeRowFacts, ListedDecision, shown_decision
 from corporeal.studio.lanes import LaneFacts, label_lanes, lanes_of, seen_labels
 from corporeal.units import SECOND_NS
 
@@ -146,6 +148,8 @@ class EpisodeDetail(BaseModel):
     scores: list[ScorePart]
     lanes: list[LaneFacts]
     releases: list[str]
+    decision: ListedDecision | None
+    tags: list[str]
 
 
 class StateChange(BaseModel):
@@ -175,6 +179,8 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
         assessments = assessments_of(connection, episode_id)
         scores = scores_of(connection, episode_id)
         releases = releases_of(connection, episode_id)
+        decided = decisions_of(connection, [episode_id]).get(episode_id)
+        tags = tags_of(connection, [episode_id]).get(episode_id, [])
         labels = seen_labels(connection, episode_id, actor)
         annotation = labels.annotation if labels is not None else Annotation()
         taxonomy = kept_taxonomy(connection, labels.taxonomy) if labels is not None else None
@@ -200,6 +206,8 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
             scores=[ScorePart(**vars(part)) for part in scores],
             lanes=[*label_lanes(annotation, taxonomy), *lanes_of(episode)],
             releases=releases,
+            decision=shown_decision(decided),
+            tags=tags,
         )
     return _without_staff(detail) if actor.guest else detail
 
@@ -220,6 +228,8 @@ def _without_staff(detail: EpisodeDetail) -> EpisodeDetail:
             "protocol": None,
             "adherence": [],
             "releases": [],
+            "decision": None,
+            "tags": [],
         }
     )
 

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { StudioError } from "../../api/client";
 import { getFacets, type Layout, type Refinement, refine } from "../../api/episodes";
+import { watchMarks } from "../../api/marks";
 import type { ListedEpisode } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { lastListKey } from "../../parts/last_list";
@@ -52,7 +53,20 @@ export function Browse({ address }: { address: URL }) {
   const [open, setOpen] = useState<Open>(null);
   const [shown, setShown] = useColumns();
   const [selected, setSelected] = useState<ReadonlyMap<string, ListedEpisode>>(new Map());
+  const [allOf, setAllOf] = useState<string | null>(null);
+  const isAll = allOf === query && list.total !== null;
+  const setAll = (is: boolean) => setAllOf(is ? query : null);
   const [current, setCurrent] = useCurrent(placeKey);
+  // Rows that were selected are read anew with the list: their verdicts and tags have changed.
+  useEffect(
+    () =>
+      watchMarks(() => {
+        setSelected(new Map());
+        setAllOf(null);
+        refresh();
+      }),
+    [refresh],
+  );
   const input = useRef<HTMLInputElement>(null);
   const control = useRef<ListControl | null>(null);
   const isTyped = useRef(false);
@@ -82,9 +96,14 @@ export function Browse({ address }: { address: URL }) {
     }
   };
   const select = (row: ListedEpisode) => {
+    setAll(false);
     const next = new Map(selected);
     if (!next.delete(row.id)) next.set(row.id, row);
     setSelected(next);
+  };
+  const clear = () => {
+    setSelected(new Map());
+    setAll(false);
   };
   const compare = () => {
     const [a, b] = [...selected.keys()];
@@ -103,7 +122,7 @@ export function Browse({ address }: { address: URL }) {
     focusQuery: () => input.current?.focus(),
     switchLayout: () => show({ layout: layout === "grid" ? "table" : "grid" }),
     openViews: () => setOpen("views"),
-    clear: () => setSelected(new Map()),
+    clear,
   });
   const isEmpty = facets.value?.total === 0 && list.total === 0;
   const look = { order, layout, columns: shown };
@@ -164,8 +183,13 @@ export function Browse({ address }: { address: URL }) {
         )}
         <SelectionBar
           selected={selected}
+          current={list.row(current)}
+          query={query}
+          total={list.total}
+          isAll={isAll}
+          onAll={setAll}
           onCompare={compare}
-          onClear={() => setSelected(new Map())}
+          onClear={clear}
         />
       </div>
       {open === "help" && (

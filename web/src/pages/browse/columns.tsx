@@ -84,9 +84,9 @@ export const columns: Column[] = [
   {
     name: "verdict",
     title: "Verdict",
-    width: "104px",
+    width: "118px",
     order: "verdict",
-    show: (row) => <VerdictChip verdict={row.verdict} />,
+    show: (row) => <VerdictChip verdict={row.verdict} decision={row.decision} />,
   },
   {
     name: "score",
@@ -94,6 +94,12 @@ export const columns: Column[] = [
     width: "88px",
     order: "score",
     show: (row) => <ScoreBar score={row.score} />,
+  },
+  {
+    name: "tags",
+    title: "Tags",
+    width: "minmax(70px, 0.5fr)",
+    show: (row) => <Tags row={row} />,
   },
   { name: "finding", title: "Top finding", width: "minmax(160px, 2fr)", show: finding },
   { name: "state", title: "State", width: "88px", order: "state", show: (row) => row.state },
@@ -143,6 +149,24 @@ export function fitting(shown: Column[], widthPx: number): Column[] {
     kept = kept.filter((column) => column.name !== name);
   }
   return kept;
+}
+
+/** Tags and how many notes there are. */
+export function Tags({ row }: { row: ListedEpisode }) {
+  return (
+    <span className="episode-table-tags" title={row.tags.join(", ")}>
+      {row.comments > 0 && (
+        <span className="num muted" role="img" aria-label={`${row.comments} notes`}>
+          ✎{row.comments}
+        </span>
+      )}
+      {row.tags.map((tag) => (
+        <span key={tag} className="chip">
+          {tag}
+        </span>
+      ))}
+    </span>
+  );
 }
 
 function outcome(row: ListedEpisode): ReactNode {

@@ -1,10 +1,14 @@
 import { useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { watchMarks } from "../../api/marks";
 import { RowList } from "./row_list";
 
 // Kept beyond the page, so that Back shows the list as it was, at once.
 const recent = new Map<string, RowList>();
 const keptLists = 6;
 const freshMs = 120_000;
+
+// Verdicts and tags were changed, here or on the page of an episode.
+watchMarks(() => recent.clear());
 
 interface Shown {
   list: RowList;

@@ -44,6 +44,7 @@ const facetTitles: Record<string, string> = {
   failure: "Failure",
   batch: "Batch",
   finding: "Finding",
+  tag: "Tag",
 };
 
 export function facetTitle(name: string): string {

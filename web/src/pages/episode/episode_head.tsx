@@ -3,6 +3,7 @@ import { nameOf } from "../../api/names";
 import type { EpisodeDetail } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { Link } from "../../parts/link";
+import { MarkBar } from "../../parts/mark_bar";
 import { VerdictChip } from "../../parts/notice";
 import { go } from "../../parts/router";
 import { useShortcuts } from "../../parts/shortcuts";
@@ -90,8 +91,33 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
       <h1 title={row.file}>
         <span className="num">{nameOf(row)}</span> {row.task?.replaceAll("_", " ") ?? row.file}
       </h1>
-      <VerdictChip verdict={row.verdict} />
+      <VerdictChip verdict={row.verdict} decision={episode.decision} />
+      {episode.tags.map((tag) => (
+        <Link key={tag} className="chip" href={`/?query=${encodeURIComponent(`tag = "${tag}"`)}`}>
+          {tag}
+        </Link>
+      ))}
+      {episode.releases.map((release) => (
+        <Link
+          key={release}
+          className="chip released"
+          href={`/?query=${encodeURIComponent(`in release ${release}`)}`}
+          title="It is part of this release"
+        >
+          {release}
+        </Link>
+      ))}
       <span className="episode-head-words muted">{row.instruction}</span>
+      <details className="episode-head-act">
+        <summary className="button">Act…</summary>
+        <MarkBar
+          target={{ episodes: [episode.id] }}
+          count={1}
+          query={`number = ${row.number}`}
+          tags={episode.tags}
+          section="Episode"
+        />
+      </details>
       <span className="episode-head-tools">
         <Link
           className="button quiet"

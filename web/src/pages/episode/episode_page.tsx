@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
 import { getEpisode } from "../../api/episode";
+import { watchMarks } from "../../api/marks";
 import { nameOf } from "../../api/names";
 import type { EpisodeDetail } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
@@ -24,6 +25,10 @@ const Scene = lazy(() => import("../../scene/scene"));
 export default function EpisodePage({ address }: { address: URL }) {
   const id = decodeURIComponent(address.pathname.split("/")[2] ?? "");
   const answer = useAnswer((signal) => getEpisode(id, signal), [id]);
+  const { again } = answer;
+  const latest = useRef(again);
+  latest.current = again;
+  useEffect(() => watchMarks(() => latest.current()), []);
   if (answer.error) return <Notice error={answer.error} again={answer.again} />;
   if (!answer.value || answer.value.id !== id) return <Waiting what="Opening the episode" />;
   return <OpenEpisode key={id} episode={answer.value} address={address} />;

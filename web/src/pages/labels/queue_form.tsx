@@ -15,7 +15,7 @@ export function QueueForm({ onMade, onCancel }: Props) {
   const taxonomies = useAnswer(getTaxonomies, []);
   const [wanted, setWanted] = useState<Required<NewQueue>>(() => ({
     name: `labels-${new Date().toISOString().slice(0, 10)}`,
-    query: "",
+    query: new URL(window.location.href).searchParams.get("query") ?? "",
     taxonomy: "",
     double_share: 0.1,
     blind_share: 0.1,

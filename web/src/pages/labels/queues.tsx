@@ -12,7 +12,9 @@ const LOOK_AGAIN_MS = 1000;
 /** All queues with how far they are, and a way to make one. */
 export function Queues() {
   const answer = useAnswer(getQueues, []);
-  const [isMaking, setMaking] = useState(false);
+  const [isMaking, setMaking] = useState(() =>
+    new URL(window.location.href).searchParams.has("query"),
+  );
   useShortcuts(
     "Queues",
     [{ keys: ["n"], does: "New queue", run: () => setMaking(true) }],

@@ -14,7 +14,9 @@ const SHARES = { low: 10, usual: 12, high: 15 };
 /** Makes a review, and says what it will prove before it is made. */
 export function CreateForm({ onMade, onCancel }: CreateFormProps) {
   const [name, setName] = useState(`review-${new Date().toISOString().slice(0, 10)}`);
-  const [query, setQuery] = useState("");
+  const [query, setQuery] = useState(
+    () => new URL(window.location.href).searchParams.get("query") ?? "",
+  );
   const [share, setShare] = useState(String(SHARES.usual));
   const [limit, setLimit] = useState("");
   const [all, setAll] = useState(false);

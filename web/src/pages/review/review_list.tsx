@@ -16,7 +16,9 @@ import { lotChip, minutes, plural } from "./wording";
 export function ReviewList() {
   const answer = useAnswer(getReviews, []);
   const mayJudge = useMay("judge");
-  const [isMaking, setMaking] = useState(false);
+  const [isMaking, setMaking] = useState(() =>
+    new URL(window.location.href).searchParams.has("query"),
+  );
   useShortcuts(
     "Reviews",
     [{ keys: ["n"], does: "New review", run: () => setMaking(true) }],
