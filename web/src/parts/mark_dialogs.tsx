@@ -121,10 +121,12 @@ export function TagDialog({
 /** A note for everybody who opens the episodes; `at` says of which moment. */
 export function NoteDialog({
   at,
+  error,
   onNote,
   onClose,
 }: {
   at?: string;
+  error?: string;
   onNote: (note: string) => void;
   onClose: () => void;
 }) {
@@ -148,6 +150,11 @@ export function NoteDialog({
           onChange={(event) => setNote(event.target.value)}
         />
       </label>
+      {error && (
+        <span className="mark-error" role="alert">
+          {error}
+        </span>
+      )}
     </Form>
   );
 }

@@ -30,6 +30,12 @@ export function ShareDialog({ episodes, address, onClose }: Props) {
           <h3>With those who can open Studio</h3>
           <p className="muted">The address of this page leads to this very moment.</p>
           <CopyLine label="Address of this moment" text={window.location.origin + address} />
+          {isHere(window.location.hostname) && (
+            <p className="share-here">
+              Only this computer can open this address. Start Studio with <code>--host</code> to let
+              others in.
+            </p>
+          )}
         </section>
         {mayShare ? (
           <GuestLinks episodes={episodes} address={address} />
@@ -42,6 +48,11 @@ export function ShareDialog({ episodes, address, onClose }: Props) {
       </div>
     </Dialog>
   );
+}
+
+/** Whether an address means the computer that it is opened on. */
+export function isHere(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || host.startsWith("127.");
 }
 
 function GuestLinks({ episodes, address }: { episodes: string[]; address: string }) {

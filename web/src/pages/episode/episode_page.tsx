@@ -19,6 +19,7 @@ import { Incident } from "./incident";
 import { SidePanel } from "./side_panel";
 import { Splitter } from "./splitter";
 import { useKept } from "./use_kept";
+import { useNotes } from "./use_notes";
 
 const Scene = lazy(() => import("../../scene/scene"));
 
@@ -45,6 +46,7 @@ function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: UR
   const [height, setHeight] = useKept<number>("studio.episode.views", 56);
   const [width, setWidth] = useKept<number>("studio.episode.main", 75);
   const [isOpen, setOpen] = useKept<boolean>("studio.episode.side", true);
+  const { notes, again, noted, dialog } = useNotes(episode, clock);
   useShortcuts("Episode", [
     { keys: ["i"], does: "Show or hide what is known", run: () => setOpen(!isOpen) },
   ]);
@@ -57,6 +59,7 @@ function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: UR
         isSideOpen={isOpen}
         onSide={() => setOpen(!isOpen)}
       />
+      {dialog}
       <Incident episode={episode} clock={clock} />
       <div className="episode-middle">
         <div className="episode-main" style={{ flexBasis: isOpen ? `${width}%` : "100%" }}>
@@ -99,12 +102,18 @@ function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: UR
         )}
         {isOpen && (
           <aside className="episode-side" aria-label="What is known">
-            <SidePanel episode={episode} clock={clock} isReady={hasPicture} />
+            <SidePanel
+              episode={episode}
+              clock={clock}
+              isReady={hasPicture}
+              notes={notes}
+              onNotes={again}
+            />
           </aside>
         )}
       </div>
       <footer className="episode-foot">
-        <Timeline episode={episode} clock={clock} />
+        <Timeline episode={noted} clock={clock} />
         <Transport episode={episode} clock={clock} />
       </footer>
     </div>

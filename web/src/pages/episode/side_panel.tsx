@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useState } from "react";
-import type { EpisodeDetail } from "../../api/schema";
+import type { EpisodeDetail, EpisodeNote } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { keepInAddress, useAddress } from "../../parts/router";
 import type { Clock } from "../../player/clock";
@@ -8,6 +8,7 @@ import { FactsTab } from "./facts_tab";
 import { useChosenFinding } from "./finding_choice";
 import { FindingsTab } from "./findings_tab";
 import { LineageTab } from "./lineage_tab";
+import { NotesTab } from "./notes_tab";
 import { ScoreTab } from "./score_tab";
 import "./side_panel.css";
 
@@ -16,13 +17,16 @@ export interface SidePanelProps {
   clock: Clock;
   /** Whether there is time for what is not seen at first sight. */
   isReady: boolean;
+  notes: EpisodeNote[];
+  onNotes: () => void;
 }
 
-const tabs = ["findings", "score", "facts", "lineage"] as const;
+const tabs = ["findings", "score", "notes", "facts", "lineage"] as const;
 type Tab = (typeof tabs)[number];
 
-/** What is known of an episode, in four parts. */
-export function SidePanel({ episode, clock, isReady: hasTime }: SidePanelProps) {
+/** What is known of an episode, in five parts. */
+export function SidePanel(props: SidePanelProps) {
+  const { episode, clock, isReady: hasTime, notes, onNotes } = props;
   const said = useAddress().searchParams.get("tab");
   const [tab, setTab] = useState<Tab>(tabs.find((each) => each === said) ?? "findings");
   const isReady = useSession().episodes === null && hasTime;
@@ -43,6 +47,7 @@ export function SidePanel({ episode, clock, isReady: hasTime }: SidePanelProps) 
   };
   const counts: Partial<Record<Tab, string>> = {
     findings: String(episode.findings.length),
+    notes: notes.length ? String(notes.length) : "",
     score: episode.row.score === null ? "" : episode.row.score.toFixed(2),
   };
   return (
@@ -76,6 +81,9 @@ export function SidePanel({ episode, clock, isReady: hasTime }: SidePanelProps) 
       >
         {tab === "findings" && <FindingsTab episode={episode} clock={clock} chosen={chosen} />}
         {tab === "score" && <ScoreTab episode={episode} />}
+        {tab === "notes" && (
+          <NotesTab episode={episode} clock={clock} notes={notes} onChange={onNotes} />
+        )}
         {tab === "facts" && <FactsTab episode={episode} />}
         {tab === "lineage" && <LineageTab episode={episode} />}
       </div>
