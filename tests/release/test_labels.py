@@ -15,7 +15,6 @@ from tests.labelling.work import LEAD, said, taxonomy
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.tables import LABELS
 from corporeal.catalog.workspace import Workspace
-from corporeal.cli.commands.release import policy_of
 from corporeal.errors import CorporealError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.opening import open_dataset
@@ -24,14 +23,14 @@ from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.labels import Labels, labels_of
 from corporeal.labelling.labels.versions import accept_labels, mark_stale
 from corporeal.release import (
-    POLICIES,
-    LabelPolicy,
     ReleaseOptions,
     create_release,
     diff_releases,
+    read_label_policy,
     verify_release,
 )
 from corporeal.release.card import card_facts, render_card
+from corporeal.release.label_bundle import POLICIES, LabelPolicy
 from corporeal.release.lineage import lineage_of
 from corporeal.release.manifest import parse_manifest
 from corporeal.release.reading import Release, load_release, release_dataset, release_opener
@@ -227,6 +226,8 @@ def test_the_lineage_of_an_episode_leads_to_its_labels_and_who_made_them(
 
 
 def test_the_command_line_takes_four_words_for_labels() -> None:
-    assert [policy_of(word) for word in ("asked", "required", "included", "none")] == list(POLICIES)
+    assert [read_label_policy(word) for word in ("asked", "required", "included", "none")] == list(
+        POLICIES
+    )
     with pytest.raises(CorporealError, match="labels, got 'all'; expected one of: asked"):
-        policy_of("all")
+        read_label_policy("all")

@@ -21,6 +21,7 @@ const ComparePage = lazy(() => import("./pages/compare/compare_page"));
 const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
 const Live = lazy(() => import("./pages/live/live"));
 const Labels = lazy(() => import("./pages/labels/labels"));
+const Releases = lazy(() => import("./pages/releases/releases"));
 const Review = lazy(() => import("./pages/review/review"));
 const AnnotatePage = lazy(() => import("./pages/annotate/annotate_page"));
 const NamedEpisodePage = lazy(() => import("./parts/episode_name"));
@@ -30,6 +31,7 @@ const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/", title: "Episodes" },
   { path: "/labels", title: "Labels" },
   { path: "/review", title: "Review" },
+  { path: "/releases", title: "Releases" },
   { path: "/dashboards", title: "Dashboards" },
   { path: "/live", title: "Live" },
   { path: "/accounts", title: "Accounts", needs: "account" },
@@ -45,6 +47,7 @@ const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/accounts$/, Accounts],
   [/^\/labels/, Labels],
   [/^\/review/, Review],
+  [/^\/releases/, Releases],
   [/^\/annotate\/[^/]+$/, AnnotatePage],
 ];
 

@@ -4,7 +4,7 @@ from . import reading as reading
 from .creation import NothingChangedError as NothingChangedError
 from .creation import ReleaseOptions as ReleaseOptions
 from .creation import create_release as create_release
+from .creation import draft_release as draft_release
 from .difference import diff_releases as diff_releases
-from .label_bundle import POLICIES as POLICIES
-from .label_bundle import LabelPolicy as LabelPolicy
+from .label_bundle import read_label_policy as read_label_policy
 from .verification import verify_release as verify_release

@@ -72,6 +72,14 @@ class LabelBundle(CanonicalObject):
         return label_track(labelled.annotation, self.taxonomies[labelled.taxonomy])
 
 
+def read_label_policy(text: str) -> LabelPolicy:
+    """What is asked of labels, checked."""
+    for policy in POLICIES:
+        if text == policy:
+            return policy
+    raise CatalogError(f"labels, got {text[:40]!r}; expected one of: {', '.join(POLICIES)}.")
+
+
 def collect_labels(
     connection: Connection, rows: Sequence[EpisodeRow], policy: LabelPolicy
 ) -> LabelBundle | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
+from corporeal.catalog.audit import Change, latest_events, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import LocalCopies, StoreError, verify_store
 from corporeal.catalog.tables import MEMBER, RELEASE
@@ -260,3 +261,32 @@ def release_made_at(connection: Connection, name: str, version: str) -> str | No
     query = select(RELEASE.c.created_at).where(RELEASE.c.name == name, RELEASE.c.version == version)
     made: str | None = connection.execute(query).scalar()
     return made
+
+
+_VERIFIED = "release verified"
+
+
+@dataclass(frozen=True)
+class LastVerification:
+    """When a release was last compared with everything, by whom, and whether it was good."""
+
+    at: str
+    who: str
+    good: bool
+
+
+def record_verification(
+    connection: Connection, reference: str, *, good: bool, problems: int, who: str
+) -> None:
+    """Write down that a release was verified, and what came of it, inside a transaction."""
+    details = {"good": good, "problems": problems}
+    record(connection, [Change(who, _VERIFIED, f"release:{reference}", None, details)])
+
+
+def last_verification(connection: Connection, reference: str) -> LastVerification | None:
+    """The last time that a release was verified; None for never."""
+    events = latest_events(connection, f"release:{reference}", (_VERIFIED,))
+    if not events:
+        return None
+    last = events[0]
+    return LastVerification(last["at"], last["who"], bool(last["details"]["good"]))

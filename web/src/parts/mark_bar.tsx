@@ -28,6 +28,7 @@ export function MarkBar(props: MarkBarProps) {
   const { target, count, query, tags, section, keysOn, isShown = true } = props;
   const mayJudge = useMay("judge");
   const mayNote = useMay("annotate");
+  const mayRelease = useMay("release");
   const [asking, setAsking] = useState<{ what: Asking; of: MarkTarget } | null>(null);
   const [error, setError] = useState("");
   const of = keysOn ?? target;
@@ -88,6 +89,11 @@ export function MarkBar(props: MarkBarProps) {
                 Review {count === 1 ? "it" : "these"}
               </Link>
             </>
+          )}
+          {mayRelease && (
+            <Link className="button" href={`/releases/new?query=${asked}`}>
+              Add to release
+            </Link>
           )}
           {error && (
             <span className="mark-error" role="alert">

@@ -24,17 +24,16 @@ from corporeal.cli.tracking import Track, track_release
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
 from corporeal.release import (
-    POLICIES,
-    LabelPolicy,
     NothingChangedError,
     ReleaseOptions,
     create_release,
     diff_releases,
+    read_label_policy,
     verify_release,
 )
 from corporeal.release.card import write_card
 from corporeal.release.lineage import add_model
-from corporeal.release.reading import Release, find_release, list_releases
+from corporeal.release.reading import Release, find_release, list_releases, record_verification
 
 app = group("Make releases, compare, verify and describe them.")
 Reference = Annotated[str, argument("NAME@VERSION, or NAME for its newest version.")]
@@ -97,7 +96,7 @@ def create(
         notes=notes,
         negatives=negatives,
         retain_until=_until(retain_days),
-        labels=policy_of(labels),
+        labels=read_label_policy(labels),
         deep=opened,
         unlike_splits=unlike_splits,
     )
@@ -118,14 +117,6 @@ def create(
     else:
         console().print(unchanged)
     console().print(f"next: corporeal export {made.reference} --workspace {folder} --out dataset")
-
-
-def policy_of(text: str) -> LabelPolicy:
-    """What is asked of labels, checked."""
-    for policy in POLICIES:
-        if text == policy:
-            return policy
-    raise CorporealError(f"labels, got {text!r}; expected one of: {', '.join(POLICIES)}.")
 
 
 def _until(days: int | None) -> datetime | None:
@@ -216,8 +207,13 @@ def verify(
 
     Example: [bold]corporeal release verify walks@1.0.0[/bold]
     """
-    with enter_workspace(root, "verify") as (workspace, _), stderr().status("verifying"):
+    with enter_workspace(root, "verify") as (workspace, actor), stderr().status("verifying"):
         found = verify_release(workspace, release, objects=objects, deep=deep)
+        with workspace.database.write() as connection:
+            record_verification(
+                connection, found.reference, good=found.good, problems=len(found.problems),
+                who=actor.name,
+            )  # fmt: skip
     words = Text(found.words, style="green" if found.good else "red")
     print_result(as_json, found, words, *found.notes)
     raise typer.Exit(0 if found.good else 1)

@@ -26,6 +26,7 @@ from corporeal.episode.recording import ArraySignal, Dataset, Recording, recordi
 from corporeal.errors import CorporealError, WriteError
 from corporeal.exchange import ExportOptions, export
 from corporeal.labelling.labels import label_track
+from corporeal.labelling.review import LabelComment, comments_about
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.release.reading import local_copies
 from corporeal.schema import Stream
@@ -38,6 +39,12 @@ FINDINGS = Stream(
     kind="text",
     description="What the checks found, as the catalogue had it when this file was made.",
 )
+NOTES = Stream(
+    name="notes",
+    group="debug",
+    kind="text",
+    description="What people pinned to moments, as it stood when this file was made.",
+)
 _MOST = 10_000
 _TAG = 16
 
@@ -48,20 +55,23 @@ class Remarks:
 
     labels: LabelTrack | None = None
     findings: tuple[FindingRow, ...] = ()
+    notes: tuple[LabelComment, ...] = ()
 
     @property
     def tag(self) -> str:
         """Tells these remarks from others; empty where nothing is said."""
-        if self.labels is None and not self.findings:
+        if self.labels is None and not self.findings and not self.notes:
             return ""
         findings = [
             [row.check, row.severity, row.stream, row.message, row.frames] for row in self.findings
         ]
-        text = json.dumps([self.labels and self.labels.to_json(), findings])
+        notes = [[note.time_ns, note.who, note.text] for note in self.notes]
+        parts = [self.labels and self.labels.to_json(), findings, *([notes] if notes else [])]
+        text = json.dumps(parts)
         return hashlib.sha256(text.encode()).hexdigest()[:_TAG]
 
     def added_to(self, recording: Recording) -> Recording:
-        """The recording with its labels, and with findings as a stream of text."""
+        """The recording with its labels, and with findings and notes as streams of text."""
         labels = self.labels or recording.labels
         signals = dict(recording.signals)
         said = sorted(self._dated(recording), key=lambda each: each[0])[:_MOST]
@@ -69,6 +79,14 @@ class Remarks:
             stamps = np.array([time_ns for time_ns, _ in said], np.int64)
             texts = [json.dumps(values, ensure_ascii=False) for _, values in said]
             signals[FINDINGS.path] = ArraySignal(FINDINGS, stamps, texts)
+        if self.notes:
+            pinned = sorted(self.notes, key=lambda note: note.time_ns or 0)
+            stamps = np.array([note.time_ns or 0 for note in pinned], np.int64)
+            texts = [
+                json.dumps({"event": note.text, "detail": note.who}, ensure_ascii=False)
+                for note in pinned
+            ]
+            signals[NOTES.path] = ArraySignal(NOTES, stamps, texts)
         return replace(recording, signals=signals, labels=labels)
 
     def _dated(self, recording: Recording) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -99,7 +117,12 @@ def remarks_of(connection: Connection, episode: str, actor: Actor) -> Remarks:
     track = None
     if labels is not None and labels.stale is None:
         track = label_track(labels.annotation, kept_taxonomy(connection, labels.taxonomy))
-    return Remarks(track, tuple(findings_of(connection, episode)[:_MOST]))
+    comments = comments_about(connection, episode, by=actor)
+    notes = [
+        each for each in comments
+        if each.task is None and each.time_ns is not None and each.resolved_at is None
+    ]  # fmt: skip
+    return Remarks(track, tuple(findings_of(connection, episode)[:_MOST]), tuple(notes[:_MOST]))
 
 
 Format = Literal["rrd", "mcap"]

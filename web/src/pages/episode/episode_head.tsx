@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { nameOf } from "../../api/names";
+import { releasePath } from "../../api/releases";
 import type { EpisodeDetail } from "../../api/schema";
 import { useSession } from "../../api/session";
 import { Link } from "../../parts/link";
@@ -101,7 +102,7 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
         <Link
           key={release}
           className="chip released"
-          href={`/?query=${encodeURIComponent(`in release ${release}`)}`}
+          href={releasePath(release)}
           title="It is part of this release"
         >
           {release}

@@ -1,0 +1,161 @@
+import { useEffect, useState } from "react";
+import { getDifference, getRelease, verifyRelease } from "../../api/releases";
+import type { ReleasePage, VerifiedRelease } from "../../api/schema";
+import { useMay } from "../../api/session";
+import { useAnswer } from "../../api/use_answer";
+import { Link } from "../../parts/link";
+import { Notice, Waiting } from "../../parts/notice";
+import { CardView } from "./card_view";
+import { Likeness } from "./likeness";
+import { hoursText, splitsText, VerifiedChip } from "./releases";
+
+const formats = ["lerobot", "lerobot_v21", "groot", "rlds", "robomimic", "aloha", "zarr", "mcap"];
+
+/** One release: its figures, its card, what changed since another, and whether it is as it was. */
+export function ReleaseView({ reference }: { reference: string }) {
+  const { value, error, again } = useAnswer((signal) => getRelease(reference, signal), [reference]);
+  useEffect(() => {
+    const before = document.title;
+    document.title = `${reference} · Corporeal`;
+    return () => {
+      document.title = before;
+    };
+  }, [reference]);
+  if (error) return <Notice error={error} again={again} />;
+  if (!value) return <Waiting what="Loading the release" />;
+  const { release } = value;
+  return (
+    <div className="releases">
+      <nav>
+        <Link href="/releases">‹ Releases</Link>
+      </nav>
+      <header className="releases-head">
+        <div>
+          <h1>{release.reference}</h1>
+          <p className="muted">
+            {release.episodes.toLocaleString("en-GB")} episodes · {hoursText(release.hours)} ·{" "}
+            {splitsText(release.splits)} · {release.licence} · by {release.created_by},{" "}
+            {release.created_at.slice(0, 16).replace("T", " ")} UTC
+          </p>
+          {release.condition && (
+            <p>
+              <code>{release.condition}</code>
+            </p>
+          )}
+          {release.notes && <p>{release.notes}</p>}
+        </div>
+        <Link
+          className="button"
+          href={`/?query=${encodeURIComponent(`in release ${release.reference}`)}`}
+        >
+          Its episodes
+        </Link>
+      </header>
+      <div className="release-columns">
+        <CardView card={value.card} />
+        <aside className="release-side">
+          <Verification page={value} onVerified={again} />
+          <Difference page={value} />
+          <Export reference={release.reference} />
+          <section className="card">
+            <h2>Splits</h2>
+            <Likeness words={value.words} properties={value.properties} />
+          </section>
+        </aside>
+      </div>
+    </div>
+  );
+}
+
+function Verification({ page, onVerified }: { page: ReleasePage; onVerified: () => void }) {
+  const mayVerify = useMay("verify");
+  const [found, setFound] = useState<VerifiedRelease | null>(null);
+  const [error, setError] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const verify = () => {
+    setBusy(true);
+    verifyRelease(page.release.reference).then(
+      (answer) => {
+        setFound(answer);
+        setError("");
+        setBusy(false);
+        onVerified();
+      },
+      (reason: Error) => {
+        setError(reason.message);
+        setBusy(false);
+      },
+    );
+  };
+  return (
+    <section className="card">
+      <h2>Verified</h2>
+      <p>
+        <VerifiedChip release={page.release} />
+      </p>
+      {found && <p role="status">{found.words}</p>}
+      {found?.problems.slice(1).map((problem) => (
+        <p key={problem} className="muted">
+          {problem}
+        </p>
+      ))}
+      {error && <p role="alert">{error}</p>}
+      {mayVerify && (
+        <button type="button" disabled={isBusy} onClick={verify}>
+          {isBusy ? "Reading every byte…" : "Verify now"}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Difference({ page }: { page: ReleasePage }) {
+  const [since, setSince] = useState(page.others.at(-1) ?? "");
+  const answer = useAnswer(
+    (signal) =>
+      since ? getDifference(page.release.reference, since, signal) : Promise.resolve([]),
+    [page.release.reference, since],
+  );
+  if (!page.others.length) return null;
+  return (
+    <section className="card">
+      <h2>
+        What changed since{" "}
+        <select value={since} aria-label="Since" onChange={(event) => setSince(event.target.value)}>
+          {page.others.map((other) => (
+            <option key={other}>{other}</option>
+          ))}
+        </select>
+      </h2>
+      {answer.error && <p role="alert">{answer.error.message}</p>}
+      <ul>
+        {answer.value?.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The command that exports it, to be run where there is room for the result. */
+function Export({ reference }: { reference: string }) {
+  const [format, setFormat] = useState(formats[0]);
+  return (
+    <section className="card">
+      <h2>
+        Export as{" "}
+        <select
+          value={format}
+          aria-label="Format"
+          onChange={(event) => setFormat(event.target.value)}
+        >
+          {formats.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </select>
+      </h2>
+      <p className="muted">In a terminal, in the folder of the workspace:</p>
+      <pre>{`corporeal export ${reference} --to ${format} --out dataset`}</pre>
+    </section>
+  );
+}
