@@ -24,6 +24,9 @@ TAKES: tuple[tuple[Action, str], ...] = (
     ("annotate", r"get /api/episodes/\{episode_id\}/(events|filmstrip)"),
     ("annotate", r"(get /api/labels/mine|post /api/labels/queues/\{queue\}/take)"),
     ("annotate", r"post /api/reviews/\{name\}/(next|items/.*)"),
+    ("annotate", r"post /api/(marks|episodes/\{episode_id\}/notes).*"),
+    ("release", r"post /api/releases(/preview)?"),
+    ("verify", r"post /api/releases/\{reference\}/verification"),
     ("judge", r"post /api/reviews(/\{name\}/close)?"),
     ("judge", r".* /api/labels/(?!mine|queues/\{queue\}/take).*"),
 )
@@ -70,4 +73,4 @@ def test_every_route_goes_by_the_table_of_permissions(workspace: Workspace) -> N
             wrong.append((route, sorted(let_in)))
         seen.update(taken)
     assert not wrong
-    assert seen == {"account", "export", "share", "annotate", "judge"}
+    assert seen == {"account", "export", "share", "annotate", "judge", "release", "verify"}

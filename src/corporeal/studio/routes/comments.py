@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
-from corporeal.catalog.permission import require
+from corporeal.catalog.permission import Actor
 from corporeal.labelling.review import LabelComment, add_comment, comments_about, resolve_comment
-from corporeal.studio.authentication import Reader
+from corporeal.studio.authentication import Reader, allowed
 from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["comments"])
+Annotator = Annotated[Actor, Depends(allowed("annotate"))]
 _LONGEST = 4000
 
 
@@ -46,16 +49,15 @@ def list_notes(episode_id: str, studio: StudioDep, actor: Reader) -> list[Episod
 
 
 @ROUTER.post("/episodes/{episode_id}/notes", status_code=201)
-def write_note(episode_id: str, studio: StudioDep, actor: Reader, new: NewNote) -> EpisodeNote:
+def write_note(episode_id: str, studio: StudioDep, actor: Annotator, new: NewNote) -> EpisodeNote:
     """Put a note on an episode, or pin it to a moment of it."""
-    require(actor, "annotate")
     with studio.workspace.database.write() as connection:
         made = add_comment(connection, episode_id, new.text, by=actor, time_ns=new.time_ns)
     return _shown(made)
 
 
 @ROUTER.post("/episodes/{episode_id}/notes/{number}/resolve")
-def settle_note(episode_id: str, number: int, studio: StudioDep, actor: Reader) -> EpisodeNote:
+def settle_note(episode_id: str, number: int, studio: StudioDep, actor: Annotator) -> EpisodeNote:
     """Mark a note as settled: whoever wrote it, or a lead."""
     studio.shelf.row(episode_id)
     with studio.workspace.database.write() as connection:

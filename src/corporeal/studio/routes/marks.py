@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
@@ -16,14 +16,15 @@ from corporeal.catalog.episodes import (
     mark_episodes,
     undo_mark,
 )
-from corporeal.catalog.permission import require
+from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.query import LONGEST_QUERY, count_episodes, every_episode
 from corporeal.labelling.review import add_comment
 from corporeal.quality.check import Verdict
-from corporeal.studio.authentication import Reader
+from corporeal.studio.authentication import Reader, allowed
 from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["marks"])
+Annotator = Annotated[Actor, Depends(allowed("annotate"))]
 _LONGEST_NOTE = 4000
 _Tag = Annotated[str, Field(min_length=1, max_length=60)]
 
@@ -63,14 +64,13 @@ class TagCount(BaseModel):
 
 
 @ROUTER.post("/marks", status_code=201)
-def mark(asked: NewMark, studio: StudioDep, actor: Reader) -> MadeMark:
+def mark(asked: NewMark, studio: StudioDep, actor: Annotator) -> MadeMark:
     """Put a verdict, tags and a note on episodes, all or none of it."""
     wish = EpisodeMark(
         asked.verdict, asked.reason, tuple(tag.strip() for tag in asked.tags), tuple(asked.untags)
     )
     if asked.verdict is not None:
         require(actor, "judge")
-    require(actor, "annotate")
     with studio.workspace.database.write() as connection:
         names = _wanted(connection, asked)
         done = mark_episodes(connection, names, wish, who=actor.name)
@@ -81,9 +81,8 @@ def mark(asked: NewMark, studio: StudioDep, actor: Reader) -> MadeMark:
 
 
 @ROUTER.post("/marks/{key}/undo")
-def undo(key: str, studio: StudioDep, actor: Reader) -> MadeMark:
+def undo(key: str, studio: StudioDep, actor: Annotator) -> MadeMark:
     """Put episodes back to what they were before a mark; a note stays."""
-    require(actor, "annotate")
     with studio.workspace.database.write() as connection:
         done = undo_mark(connection, key, by=actor)
     return MadeMark(key=key, count=done.count, kept=dict(done.kept))
