@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import find_episode
+from corporeal.catalog.episodes import EpisodeRow, find_episode
 from corporeal.catalog.store import Store, open_remote
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
@@ -55,13 +55,6 @@ class CardPage:
     """Labels and choices that no labelled episode has a picture of."""
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    about: CardTopic
-    labels: Labels
-    segment: Segment
-
-
 def reference_cards(connection: Connection, store: Store, taxonomy: Taxonomy) -> CardPage:
     """The cards of a taxonomy, with pictures cut from the episodes that people labelled under it.
 
@@ -69,71 +62,56 @@ def reference_cards(connection: Connection, store: Store, taxonomy: Taxonomy) ->
     """
     names = labelled_under(connection, taxonomy.hash, holding=True)[-MOST_EPISODES:]
     held = labels_in_force(connection, names)
-    wanted = _chosen(held)
-    by_episode: dict[str, list[_Wanted]] = defaultdict(list)
-    for each in wanted:
-        by_episode[each.labels.episode].append(each)
     examples: dict[CardTopic, list[CardExample]] = defaultdict(list)
-    for name, own in by_episode.items():
-        row = find_episode(connection, name)
-        for about, example in _cut(store, row.hash, row.file, own):
-            examples[about].append(example)
+    blind: set[str] = set()
+    for about, candidates in _by_topic(held).items():
+        for labels, segment in candidates:
+            if len(examples[about]) == MOST_EXAMPLES:
+                break
+            shown = {each.episode for each in examples[about]} | blind
+            if labels.episode in shown:
+                continue
+            example = _cut(store, find_episode(connection, labels.episode), labels, segment)
+            if example is None:
+                blind.add(labels.episode)
+            else:
+                examples[about].append(example)
     return _page(taxonomy, examples, len(held))
 
 
-def _chosen(held: Mapping[str, Labels]) -> list[_Wanted]:
-    """For every label and value, the stretches nearest to their middle length, an episode each."""
-    found: dict[CardTopic, list[_Wanted]] = defaultdict(list)
+def _by_topic(held: Mapping[str, Labels]) -> dict[CardTopic, list[tuple[Labels, Segment]]]:
+    """Confirmed stretches of every label and value, those nearest to their middle length first."""
+    found: dict[CardTopic, list[tuple[Labels, Segment]]] = defaultdict(list)
     for labels in held.values():
         for segment in labels.annotation.segments:
-            if not segment.confirmed:
-                continue
-            found[segment.lane, segment.label].append(
-                _Wanted((segment.lane, segment.label), labels, segment)
-            )
-            for attribute, value in segment.attributes.items():
-                if isinstance(value, str):
-                    about = (f"={attribute}", value)
-                    found[about].append(_Wanted(about, labels, segment))
-    chosen = []
-    for own in found.values():
-        lengths = [each.segment.end_ns - each.segment.start_ns for each in own]
-        usual = float(np.median(lengths))
-        seen: set[str] = set()
-        for place in np.argsort(np.abs(np.array(lengths) - usual), kind="stable").tolist():
-            episode = own[place].labels.episode
-            if episode not in seen and len(seen) < MOST_EXAMPLES:
-                seen.add(episode)
-                chosen.append(own[place])
-    return chosen
+            if segment.confirmed:
+                found[segment.lane, segment.label].append((labels, segment))
+                for attribute, value in segment.attributes.items():
+                    if isinstance(value, str):
+                        found[f"={attribute}", value].append((labels, segment))
+    for about, own in found.items():
+        lengths = np.array([segment.end_ns - segment.start_ns for _, segment in own])
+        order = np.argsort(np.abs(lengths - np.median(lengths)), kind="stable")
+        found[about] = [own[place] for place in order.tolist()]
+    return found
 
 
-def _cut(
-    store: Store, digest: str, file: str, wanted: Sequence[_Wanted]
-) -> Iterator[tuple[CardTopic, CardExample]]:
-    """The pictures of one episode; nothing where it has no camera or cannot be read."""
+def _cut(store: Store, row: EpisodeRow, labels: Labels, segment: Segment) -> CardExample | None:
+    """The pictures of a stretch; None where its episode has no camera or cannot be read."""
     try:
-        with open_remote(store, digest) as episode:
+        with open_remote(store, row.hash) as episode:
             cameras = Subject(recording_of(episode)).footage
-            for each in wanted:
-                label = each.labels.annotation.reference
-                footage = cameras.get(label) or next(iter(cameras.values()), None)
-                if footage is None or not len(footage.time_ns):
-                    return
-                numbers = _frames(footage.time_ns, each.segment)
-                shown = footage[sorted(set(numbers.values()))]
-                place = {number: n for n, number in enumerate(sorted(set(numbers.values())))}
-                pictures = tuple((caption, _jpeg(shown[place[number]]))
-                                 for caption, number in numbers.items())  # fmt: skip
-                segment = each.segment
-                yield (
-                    each.about,
-                    CardExample(
-                        each.labels.episode, file, segment.start_ns, segment.end_ns, pictures
-                    ),
-                )
+            footage = cameras.get(labels.annotation.reference)
+            footage = footage or next(iter(cameras.values()), None)
+            if footage is None or not len(footage.time_ns):
+                return None
+            frames = _frames(footage.time_ns, segment)
+            numbers = sorted(set(frames.values()))
+            shown = dict(zip(numbers, footage[numbers], strict=True))
+            pictures = tuple((caption, _jpeg(shown[number])) for caption, number in frames.items())
     except (CorporealError, OSError):
-        return
+        return None
+    return CardExample(row.id, row.file, segment.start_ns, segment.end_ns, pictures)
 
 
 def _frames(stamps: np.ndarray, segment: Segment) -> dict[str, int]:
@@ -208,6 +186,10 @@ def _choices(
     yield "Failure modes", "failure_mode", taxonomy.failure_modes
 
 
+def _words(name: str) -> str:
+    return escape(name.replace("_", " "))
+
+
 def _section(title: str, cards: Sequence[str]) -> str:
     return f"<h2>{escape(title)}</h2><main>{''.join(cards)}</main>" if cards else ""
 
@@ -219,16 +201,16 @@ def _label_card(label: LabelDefinition, own: Sequence[CardExample]) -> str:
         if rule is not None:
             seen = ", ".join(name.replace("_", " ") for name in rule.events)
             rows.append((title, f"{escape(rule.text)} <em>{escape(seen)}</em>"))
-    rows += [("made of", escape(", ".join(label.parts)))] if label.parts else []
-    rows += [("must say", escape(", ".join(label.attributes)))] if label.attributes else []
-    rows += [("such as", escape("; ".join(label.examples)))] if label.examples else []
-    rows += [("not this", escape("; ".join(label.not_this)))] if label.not_this else []
-    return _card(f"{escape(label.name)}{key}", label.definition, rows, own)
+    rows += [("made of", _words(", ".join(label.parts)))] if label.parts else []
+    rows += [("must say", _words(", ".join(label.attributes)))] if label.attributes else []
+    rows += [("such as", escape(" ".join(label.examples)))] if label.examples else []
+    rows += [("not this", escape(" ".join(label.not_this)))] if label.not_this else []
+    return _card(f"{_words(label.name)}{key}", label.definition, rows, own)
 
 
 def _choice_card(choice: AttributeChoice, own: Sequence[CardExample]) -> str:
-    rows = [("such as", escape("; ".join(choice.examples)))] if choice.examples else []
-    return _card(escape(choice.name), choice.definition, rows, own)
+    rows = [("such as", escape(" ".join(choice.examples)))] if choice.examples else []
+    return _card(_words(choice.name), choice.definition, rows, own)
 
 
 def _card(

@@ -70,7 +70,7 @@ def propose(question: ProposalRequest) -> Annotation | None:
     if failure in _LOST:
         way = [passage for passage in way if passage.label != "place"]
     phases = tuple(_phases(way, lane, stamps, known))
-    segments = [*phases, *compose(phases, question.taxonomy), *_contacts(question, stamps)]
+    segments = [*phases, *compose(phases, question.taxonomy), *_contacts(question, stamps, known)]
     instructions = tuple(_instructions(question))
     if not segments and not instructions:
         return None
@@ -150,19 +150,24 @@ def _phases(
         )  # fmt: skip
 
 
-def _contacts(question: ProposalRequest, stamps: NDArray[np.int64]) -> Iterator[Segment]:
-    """What the hands held and struck, each in the lane of its side."""
+def _contacts(
+    question: ProposalRequest, stamps: NDArray[np.int64], known: Mapping[str, Value]
+) -> Iterator[Segment]:
+    """What the hands held and struck, each in the lane of its side; what is struck nobody names."""
     spans = [("holds", hold) for hold in holds_in(question.events)]
     spans += [("bumps", bump) for bump in _bumps(question.events)]
     for number, (label, span) in enumerate(spans):
         lane = question.taxonomy.lane(f"{span.side}_contact")
-        if lane is None or all(label != each.name for each in lane.labels):
+        asked = lane.label(label) if lane is not None else None
+        if lane is None or asked is None:
             continue
         start = boundary_ns(stamps, span.begin_ns)
         stop = end_ns(stamps) if span.end is None else boundary_ns(stamps, span.end_ns)
         if stop > start:
             yield Segment(
                 id=f"c{number}", lane=lane.name, label=label, start_ns=start, end_ns=stop,
+                attributes={name: known[name] for name in asked.attributes
+                            if label == "holds" and known.get(name) is not None},
                 source="proposal", confirmed=False, confidence=_sure_of(span),
             )  # fmt: skip
 
