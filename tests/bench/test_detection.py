@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.detection import report
+from bench.detection import held_out, report
 from bench.detection.editing import encode
 from bench.detection.fault import EpisodeSet, Fault, NotApplicable, Truth
 from bench.detection.faults import every_fault
 from bench.detection.harness import Outcome, Trial, judge, off_by
 from bench.detection.lerobot_writer import Head, Movie, TableEpisode, write
 from bench.detection.peers import Message, words_of
+from bench.detection.real import JUDGED
+from bench.detection.real_page import FIRST_LOOK, RealFinding, section
 
 from corporeal.embodiment import open_robot
 from corporeal.episode.recording import ArraySignal, Recording, Signal, VideoFile
@@ -298,3 +301,22 @@ def test_two_texts_of_a_peer_that_differ_in_a_number_are_the_same() -> None:
     assert one.pattern == Message("drift", "action[3]: off by 0.7 in Episode 2").pattern
     assert one.pattern != Message("drift", "action[3]: off by 0.5 in Episode 4").pattern
     assert all(words_of(fault) for fault in FAULTS.values())
+
+
+def test_every_verdict_on_real_data_names_a_check_and_gives_a_reason() -> None:
+    rows = json.loads(JUDGED.read_text())
+    looked = json.loads(FIRST_LOOK.read_text())
+    for row in [*rows, *looked["findings"]]:
+        assert row["check"] in checks()
+        assert row["reason"]
+    assert {row["set"] for row in looked["findings"]} <= set(held_out.SETS)
+    assert set(looked["episodes"]) == set(held_out.SETS)
+
+
+def test_a_section_counts_what_is_true_and_leaves_out_notes() -> None:
+    true = RealFinding("a", "nothing_moves", "fail", 3, "", True, "still")
+    rows = [true, replace(true, is_true=False, findings=1), replace(true, severity="note")]
+    text = section(rows, {"a": 50, held_out.SETS[0]: 2})
+    assert "50 episodes of 1 sets: 3 findings are true, 1 false, 0 undecided. 75.0%" in text
+    assert "1.0 false findings per 50 episodes" in text
+    assert "2 episodes of 1 sets: 0 findings are true" in text

@@ -245,7 +245,7 @@ class EpisodeReading:
             lengths = listed(map(str, sorted({counts[label] for label in strays})))
             message = (
                 f"{some_of(strays, most=2)} have {lengths} "
-                f"samples, the other streams {rows}: nothing says which belong together"
+                f"samples, the other streams {rows}: which belong together is not known"
             )
         self.complain(INDEX_WRONG, message, strays[0], float(first), float(rows))
 
