@@ -18,6 +18,9 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_MOST_NAMES = 24
+"""Names that an error lists; a longer list is counted, or cut where nothing in it is near."""
+
 
 class CorporealError(Exception):
     """The root of every error that Corporeal raises on purpose."""
@@ -66,14 +69,25 @@ class DocumentError(CorporealError):
 
 
 class UnknownNameError(CorporealError):
-    """A name that is not in the list of valid ones."""
+    """A name that is not in the list of valid ones; of a long list the nearest comes first.
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    `listing` is the command that shows all of them.
+    """
+
+    def __init__(
+        self, what: str, name: str, known: Iterable[str], *, listing: str | None = None
+    ) -> None:
         valid = sorted(known)
         close = difflib.get_close_matches(name, valid, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        listed = ", ".join(valid) or "none"
-        super().__init__(f"unknown {what}, got {name!r}; expected one of: {listed}.{hint}")
+        hint = f"Did you mean {close[0]!r}?" if close else ""
+        if len(valid) <= _MOST_NAMES:
+            listed = f"expected one of: {', '.join(valid) or 'none'}. {hint}"
+        else:
+            shown = "" if close else f", such as {', '.join(valid[:_MOST_NAMES])}"
+            rest = f"; all of them: {listing}" if listing else ""
+            listed = f"expected one of {len(valid)}{shown}{rest}."
+            listed = f"{hint[0].lower()}{hint[1:]} E{listed[1:]}" if close else listed
+        super().__init__(f"unknown {what}, got {name!r}; {listed.strip()}")
 
 
 class MissingExtraError(CorporealError):

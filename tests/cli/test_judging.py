@@ -40,7 +40,7 @@ def test_what_cannot_be_read_is_not_judged_and_says_why(tmp_path: Path) -> None:
     verdict = judge_episode(torn, JudgingTerms())
     assert verdict.verdict is None
     assert verdict.reason
-    assert "not judged torn.h5: " in verdict.line().plain
+    assert "unchecked torn.h5: " in verdict.line().plain
 
 
 def test_an_episode_is_taken_into_the_workspace_once(episode: Path, tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ from corporeal.registry import plugins
 from corporeal.testing import Workload
 
 COMMANDS = [
-    "account", "annotate", "audit", "check", "checks", "convert", "delete", "demo", "document",
+    "account", "annotate", "audit", "check", "checks", "convert", "dataset", "demo", "document",
     "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "mark",
-    "merge", "migrate", "plot", "record", "recover", "rejudge", "release", "retarget",
-    "retarget_live", "review", "robot", "score", "select", "smoke_train", "snapshot", "split",
-    "store", "studio", "sync_test", "trust", "verify", "watch", "watch_folder",
+    "migrate", "plot", "record", "recover", "rejudge", "release", "retarget", "retarget_live",
+    "review", "robot", "score", "smoke_train", "snapshot", "store", "studio", "sync_test", "trust",
+    "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 

@@ -89,13 +89,13 @@ def test_the_last_health_is_left_as_a_file(recorded: tuple[Path, dict[str, Any]]
 def test_people_get_sentences(tmp_path: Path) -> None:
     result = _run("record", *SMALL, "--set", "seconds=0.2", "--out", tmp_path, "--episodes", "1")
     assert result.exit_code == 0, result.output
-    assert "1 episodes, 0 samples missed, 0 refused" in result.stdout
+    assert "1 episode, 0 samples missed, 0 dropped" in result.stdout
     assert "next: corporeal info" in result.stdout
 
 
 def test_a_source_that_starts_nothing_is_explained(tmp_path: Path) -> None:
     result = _run("record", *SMALL, "--set", "seconds=0.2", "--out", tmp_path, "--trigger", "key")
-    assert "nothing started a demonstration" in result.stdout
+    assert "Enter was never pressed; nothing was recorded" in result.stdout
 
 
 def test_motion_starts_an_episode(tmp_path: Path) -> None:

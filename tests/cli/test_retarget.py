@@ -146,7 +146,11 @@ def test_a_draft_of_the_map_given_back_changes_nothing(clip: Path, tmp_path: Pat
     ("field", "value", "words"),
     [
         ("robot", "h1", "is for robot 'h1', got 'g1'"),
-        ("places", {"left_knee": "left_knie_link"}, "got 'left_knie_link'; expected one of"),
+        (
+            "places",
+            {"left_knee": "left_knie_link"},
+            "got 'left_knie_link'; did you mean 'left_knee_link'?",
+        ),
         ("places", {"left_knie": "left_knee_link"}, "'left_knie'; expected one of left_hip"),
         ("head", "nose", "got 'nose'; expected one of"),
         ("weights", {"nose": 1.0}, "'nose'; expected one of"),

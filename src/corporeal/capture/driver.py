@@ -155,7 +155,8 @@ def drivers() -> dict[str, Driver]:
 def parse_options(driver: Driver, values: Mapping[str, Any]) -> Any:
     """A driver's options from plain values, with an error that names the option.
 
-    A text for an option with parts is `PART=VALUE,PART=VALUE`, a range in it `LOW..HIGH`, or JSON.
+    A text for an option with parts is `PART:VALUE,PART:VALUE`, also with `=`, a range in it
+    `LOW..HIGH`, or JSON.
     """
     fields = driver.options.model_fields
     try:
@@ -168,7 +169,8 @@ def parse_options(driver: Driver, values: Mapping[str, Any]) -> Any:
         known = ", ".join(fields) or "none"
         option = str(first["loc"][0]) if first["loc"] else ""
         given, expected = first["input"], first["msg"]
-        if option in fields and error.error_count() > 1 and fields[option].description:
+        is_vague = error.error_count() > 1 or first["type"] == "dict_type"
+        if option in fields and is_vague and fields[option].description:
             # None of several types fits: what the option says of itself is clearer than each.
             name, given = option, values[option]
             expected = f"expected {fields[option].description}"
@@ -186,7 +188,7 @@ def _parse_parts(value: Any, field: FieldInfo | None) -> Any:
             return json.loads(value)
         except (ValueError, RecursionError):
             return value
-    parts = [part.partition("=") for part in value.split(",")]
+    parts = [part.partition("=" if "=" in part else ":") for part in value.split(",")]
     if not all(name and sign for name, sign, _ in parts):
         return value
     return {name.strip(): _parse_range(text.strip()) for name, _, text in parts}

@@ -14,7 +14,7 @@ from corporeal.protocol import Protocol
 from corporeal.quality.assessment import ProtocolRule, adherence
 from corporeal.quality.inspection import Report
 
-_WORDS = {True: ("kept", "green"), False: ("broken", "red"), None: ("not judged", "dim")}
+_WORDS = {True: ("kept", "green"), False: ("broken", "red"), None: ("unchecked", "dim")}
 
 
 def embedded_protocol(opener: Callable[[], Dataset]) -> Protocol:
@@ -73,4 +73,4 @@ def _table(rules: tuple[ProtocolRule, ...]) -> Any:
 
 def _sum(rules: tuple[ProtocolRule, ...]) -> str:
     counts = {kept: sum(rule.kept is kept for rule in rules) for kept in (True, False, None)}
-    return f"{counts[True]} kept, {counts[False]} broken, {counts[None]} not judged"
+    return f"{counts[True]} kept, {counts[False]} broken, {counts[None]} unchecked"

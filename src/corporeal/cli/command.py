@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
@@ -18,6 +20,26 @@ from corporeal.errors import CorporealError
 from corporeal.registry import plugin_names
 
 PACKAGE = "corporeal.cli.commands"
+FORMER = {
+    "delete": ("dataset", "drop"),
+    "merge": ("dataset", "merge"),
+    "select": ("dataset", "keep"),
+    "split": ("dataset", "split"),
+}
+"""Commands that were called otherwise: they go on working, and no help lists them."""
+PANELS = (
+    "Start", "Record", "Check", "Workspace", "Label", "Curate", "Release", "Exchange", "Retarget",
+    "Robots and documents", "People",
+)  # fmt: skip
+"""The commands in the order of the work."""
+KINDS = {
+    "decision": "DECISION", "driver": "DRIVER", "episode": "EPISODE", "format_name": "FORMAT",
+    "new": "RELEASE", "old": "RELEASE", "on": "RUNNER", "paths": "DATA", "protocol": "PROTOCOL",
+    "query": "EPISODES", "release": "RELEASE", "robot": "ROBOT", "role": "ROLE", "root": "FOLDER",
+    "schema": "SCHEMA", "task": "TASK", "taxonomy": "TAXONOMY", "trigger": "TRIGGER",
+    "view": "VIEW", "wanted": "EPISODES", "where": "EPISODES",
+}  # fmt: skip
+"""What a value is, by the name of its parameter, in help and for completion; else by its type."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +47,7 @@ class Command:
     """A function with typer's annotations, or a group of them."""
 
     run: Callable[..., Any] | typer.Typer
-    panel: str = "Data"
+    panel: str = "Workspace"
 
 
 def group(help_text: str) -> typer.Typer:
@@ -40,9 +62,9 @@ def option(help_text: str, *flags: str, **settings: Any) -> Any:
     return typer.Option(*flags, help=help_text, **settings)
 
 
-def argument(help_text: str) -> Any:
-    """What is given without a flag."""
-    return typer.Argument(help=help_text)
+def argument(help_text: str, metavar: str | None = None) -> Any:
+    """What is given without a flag. The metavar says what it is, in help and for completion."""
+    return typer.Argument(help=help_text, metavar=metavar)
 
 
 def read_pairs(texts: Iterable[str] | None, flag: str) -> dict[str, str]:
@@ -116,6 +138,7 @@ class LazyCommand(TyperCommand):
             app.command()(command.run)
         loaded: Any = typer.main.get_command(app)
         loaded.name, loaded.rich_help_panel = self.name, command.panel
+        _name_kinds(loaded)
         return loaded
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
@@ -132,13 +155,66 @@ class LazyGroup(TyperGroup):
         for command in self.lazy_commands:
             self.add_command(command)
 
+    def get_command(self, context: Any, name: str) -> Any:
+        """A command by its name, or by the one that it had before."""
+        if name not in FORMER:
+            return super().get_command(context, name)
+        group_name, present = FORMER[name]
+        stand_in: Any = self.commands[group_name]
+        sys.stderr.write(f"corporeal {name} is now: corporeal {group_name} {present}\n")
+        return stand_in.load().commands[present]
+
     def format_help(self, *arguments: Any) -> None:
         """Write the help with the title of every command, the groups last in their panel."""
         for command in self.lazy_commands:
             command.describe()
-        ordered = sorted(self.lazy_commands, key=lambda command: command.is_group)
+        ordered = sorted(self.lazy_commands, key=_place)
         self.commands = {str(command.name): command for command in ordered}
         super().format_help(*arguments)
+
+    def get_params(self, context: Any) -> Any:
+        """The options of the program itself, without the names that Python has for kinds."""
+        return _without_types(super().get_params(context))
+
+
+def _place(command: LazyCommand) -> tuple[int, bool]:
+    panel = str(command.rich_help_panel)
+    return PANELS.index(panel) if panel in PANELS else len(PANELS), command.is_group
+
+
+def _name_kinds(command: Any) -> None:
+    """Say in the help of a command and those below it what a value is, not its Python type."""
+    for parameter in command.params:
+        if parameter.metavar is None and not getattr(parameter, "is_flag", False):
+            parameter.metavar = _kind_of(parameter)
+    listed = command.get_params
+    vars(command)["get_params"] = lambda context: _without_types(listed(context))
+    for inner in getattr(command, "commands", {}).values():
+        _name_kinds(inner)
+
+
+def _without_types(parameters: Any) -> Any:
+    for parameter in parameters:
+        is_option = parameter.param_type_name == "option"
+        word = parameter.metavar if is_option and not getattr(parameter, "is_flag", False) else ""
+        vars(parameter)["display_type_rich"] = partial(_shown, word or "")
+    return parameters
+
+
+def _shown(word: str, **_: Any) -> str:
+    return word
+
+
+def _kind_of(parameter: Any) -> str:
+    """What a value is, by its name or its type."""
+    if parameter.name in KINDS:
+        return KINDS[parameter.name]
+    kind = str(getattr(parameter, "type_descriptor", None) or parameter.type)
+    if parameter.param_type_name == "argument":
+        return str(parameter.name).upper()
+    names = {"Path": "PATH", "int": "NUMBER", "float": "NUMBER"}
+    annotation = getattr(getattr(parameter, "type_descriptor", None), "annotation", kind)
+    return next((word for name, word in names.items() if name in str(annotation)), "TEXT")
 
 
 def _read_outline(module: str) -> tuple[str, str, bool]:

@@ -9,23 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from corporeal.cli.command import option
+from corporeal.cli.command import argument, option
 from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.errors import CorporealError
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.training import read_weights
 
+_DATA = "Files, folders, datasets, bags; with -w: episodes by number, id or query; hf://OWNER/NAME."
+Data = Annotated[list[Path] | None, argument(_DATA)]
+SomeData = Annotated[list[Path], argument(_DATA)]
 NO_WEIGHTS = "none"
 CORES = os.cpu_count() or 1
 Out = Annotated[Path, option("A new folder; nothing is overwritten.", "--out", "-o")]
 Robot = Annotated[
     str | None,
-    option("The robot: a ready name, its URDF, MJCF or document; none: columns as they are named."),
+    option("The robot: built-in, its URDF, MJCF or document; none: columns as they are named."),
 ]
 Verify = Annotated[bool, option("Read the result back and compare it, with its own library too.")]
 Python = Annotated[str | None, option("A Python that has the format's own library, for the proof.")]
 Jobs = Annotated[int, option("Processes.", min=1)]
-On = Annotated[str, option("Who works: serial, processes or ray.")]
+On = Annotated[str, option("Runner: serial, processes or ray.")]
 FormatName = Annotated[
     str, option("lerobot, rlds, robomimic, zarr, mcap, rrd, ...", "--format", "-f")
 ]
@@ -56,8 +59,13 @@ RecipeFile = Annotated[
     Path | None, option("A recipe document: names, groups and delays of streams.")
 ]
 Smoke = Annotated[bool, option("Train on the first 100 episodes before the rest.", "--smoke-train")]
-Sides = Annotated[bool, option("Keep beside it what one rate cannot carry.")]
+Sides = Annotated[bool, option("Keep full-rate sidecar files.")]
 SplitName = Annotated[list[str] | None, option("A split of the release; repeatable.", "--split")]
+Push = Annotated[
+    str | None,
+    option("Put it on the Hugging Face hub as OWNER/NAME once it is proved.", metavar="NAME"),
+]
+Public = Annotated[bool, option("With --push: a new dataset that everybody may read.", "--public")]
 Chosen = Annotated[str | None, option("Numbers of episodes, such as 0-9,12.", "--episodes")]
 
 
@@ -95,6 +103,8 @@ class ExportChoices:
     sides: Sides = True
     verify: Verify = True
     python: Python = None
+    push: Push = None
+    public: Public = False
     on: On = "processes"
     jobs: Jobs = CORES
 

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
+from corporeal import hub
 from corporeal.cli.export_options import EditChoices, ExportChoices
 from corporeal.cli.ledger_table import lost_sentence, show_assumed, show_ledger
 from corporeal.cli.output import console, emphasise, make_table, print_json, show_progress, stderr
@@ -42,6 +43,10 @@ def export_paths(
     """Export what people point at as they chose, and print what was made and proved."""
     options, name = choices.options, choices.format_name
     writer_of(name)
+    if choices.push is not None:
+        hub.require_name(choices.push)
+        if choices.hierarchy is not None:
+            raise CorporealError("--push with --hierarchy; expected one dataset. Push one of them.")
     source = release_source(paths, choices.root)
     if source is not None and choices.weights is None:
         options = replace(options, weights=source.weigh())
@@ -67,10 +72,21 @@ def export_paths(
     if source is not None:
         source.describe(exported)
     proof = _with_objects(proof, objects)
+    pushed = _push(exported, proof, choices)
     report(
-        exported, proof, as_json=as_json, after=next_lines(exported),
+        exported, proof, as_json=as_json, after=next_lines(exported), pushed=pushed,
         said=[] if source is None else _taken_along(exported),
     )  # fmt: skip
+
+
+def _push(exported: ExportResult, proof: Proof | None, choices: ExportChoices) -> str | None:
+    """Put what was proved on the hub; its address there."""
+    if choices.push is None or (proof is not None and not proof.holds):
+        return None
+    episodes = counted(len(exported.episodes), "episode")
+    with stderr().status(f"pushing to {choices.push}"):
+        return hub.push(exported.out, choices.push, private=not choices.public,
+                        message=f"{episodes} as {exported.job.format}, by Corporeal")  # fmt: skip
 
 
 def _with_objects(proof: Proof | None, objects: int | None) -> Proof | None:
@@ -167,13 +183,14 @@ def report(
     after: Sequence[str],
     said: Sequence[str] = (),
     may_lose: bool = False,
+    pushed: str | None = None,
 ) -> None:
     """Print what was made and what was proved; exit with 1 when something differs or is lost."""
     if as_json:
-        print_json(to_json(exported, proof))
+        print_json(to_json(exported, proof) | ({} if pushed is None else {"pushed": pushed}))
     else:
         show(exported, proof)
-        for line in said:
+        for line in (*said, *([] if pushed is None else [f"on the hub: {pushed}"])):
             console().print(line, style="dim")
         if after:
             console().print("next:")

@@ -60,7 +60,7 @@ class EpisodeVerdict:
 
     def line(self) -> Text:
         """One line for people: verdict, name, and what was found."""
-        verdict = self.verdict or "not judged"
+        verdict = self.verdict or "unchecked"
         names = ", ".join(self.findings[:_MOST_NAMES])
         if len(self.findings) > _MOST_NAMES:
             names += f" and {len(self.findings) - _MOST_NAMES} more"

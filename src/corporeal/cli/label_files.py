@@ -111,7 +111,7 @@ FormatName = Annotated[
 def bring_in(
     files: Annotated[list[Path], argument("Files of labels; episodes by their ids.")],
     taxonomy: Annotated[
-        str, option("A ready one, a file, or name@version.", "--taxonomy", "-t")
+        str, option("A built-in one, a file, or name@version.", "--taxonomy", "-t")
     ] = "manipulation",
     format_name: FormatName = None,
     root: WorkspaceOption = None,

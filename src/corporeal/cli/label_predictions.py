@@ -26,7 +26,7 @@ def bring_predictions(
     ],
     queue: Annotated[str, option("The queue that people work on.", "--queue", "-q")] = "correct",
     taxonomy: Annotated[
-        str, option("A ready one, a file, or name@version.", "--taxonomy", "-t")
+        str, option("A built-in one, a file, or name@version.", "--taxonomy", "-t")
     ] = "manipulation",
     root: WorkspaceOption = None,
     as_json: AsJson = False,

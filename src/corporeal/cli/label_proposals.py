@@ -37,7 +37,7 @@ class Proposed:
 
 
 def find_taxonomy(connection: Connection | None, name: str) -> Taxonomy:
-    """A taxonomy by file, as name@version of one that was used here, or a ready one by name."""
+    """A taxonomy by file, as name@version of one that was used here, or a built-in one by name."""
     if connection is not None and "@" in name:
         kept = kept_taxonomies(connection)
         held = {each.reference: each for each in kept}

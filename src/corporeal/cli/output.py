@@ -28,7 +28,7 @@ from corporeal.cli.command import option
 from corporeal.errors import CorporealError
 from corporeal.words import UNSHOWN, show_plainly
 
-AsJson = Annotated[bool, option("Print JSON to standard output, alone.", "--json")]
+AsJson = Annotated[bool, option("Print JSON only.", "--json")]
 PICTURES = (".png", ".pdf", ".svg")
 COLOURS = {"accepted": "green", "quarantined": "yellow", "failed": "red",
            "fail": "red", "quarantine": "yellow", "note": "dim"}  # fmt: skip

@@ -5,23 +5,62 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from corporeal import __version__
+from corporeal.cli import completion
 from corporeal.cli.command import LazyGroup, option
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, MissingExtraError
 from corporeal.trust import asking
 from corporeal.words import show_plainly
 
 MISUSE = 2
 INTERRUPTED = 130
+EXTRAS = {
+    "anyio": ("anyio", "server"),
+    "botocore": ("botocore", "server"),
+    "coal": ("coal", "robot"),
+    "cyclonedds": ("cyclonedds", "live"),
+    "fastapi": ("fastapi", "server"),
+    "huggingface_hub": ("huggingface_hub", "hub"),
+    "itsdangerous": ("itsdangerous", "server"),
+    "mlflow": ("mlflow", "track"),
+    "mujoco": ("mujoco", "robot"),
+    "obstore": ("obstore", "server"),
+    "onnxruntime": ("onnxruntime", "vision"),
+    "OpenGL": ("pyopengl", "robot"),
+    "pinocchio": ("pin", "robot"),
+    "psycopg": ("psycopg[binary]", "server"),
+    "pyrealsense2": ("pyrealsense2", "realsense"),
+    "ray": ("ray", "scale"),
+    "requests": ("requests", "track"),
+    "rerun": ("rerun-sdk", "viz"),
+    "starlette": ("starlette", "server"),
+    "torch": ("torch", "train"),
+    "uvicorn": ("uvicorn", "server"),
+    "websockets": ("websockets", "live"),
+}
+"""The package of every module that the core does without, and the extra that brings it."""
 
 
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"corporeal {__version__}")
+        raise typer.Exit
+
+
+def _show_completion(shell: str | None) -> None:
+    if shell:
+        typer.echo(completion.shell_script(shell), nl=False)
+        raise typer.Exit
+
+
+def _install_completion(shell: str | None) -> None:
+    if shell:
+        file = completion.install(shell)
+        typer.echo(f"Tab completes corporeal in every new {shell}, as {file} says now")
         raise typer.Exit
 
 
@@ -33,7 +72,17 @@ def _root(
     trust: Annotated[
         bool, option("Trust the hosts that the workspace names, from now on.", "--trust")
     ] = False,
-) -> None:
+    _install: Annotated[
+        str | None,
+        option("Let Tab complete: bash, zsh or fish.", "--install-completion",
+               callback=_install_completion, is_eager=True, metavar="SHELL"),
+    ] = None,
+    _show: Annotated[
+        str | None,
+        option("Print what that shell is to run for it.", "--show-completion",
+               callback=_show_completion, is_eager=True, metavar="SHELL"),
+    ] = None,
+) -> None:  # fmt: skip
     """Demonstrations of humanoid robots in, training datasets people can trust out."""
     context.with_resource(asking(partial(_trusts, trust)))
 
@@ -60,15 +109,27 @@ def program() -> typer.Typer:
     return app
 
 
+def _complain(error: CorporealError) -> NoReturn:
+    sys.stderr.write(f"corporeal: {show_plainly(str(error))}\n")
+    sys.exit(MISUSE)
+
+
 def main() -> None:
     """Run; exit 0 for good, 1 when the data is not, 2 for misuse or unreadable input."""
     # Our matrices are small: threads of BLAS that wait for each other double the work of `check`.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if completion.VARIABLE in os.environ:
+        sys.stdout.write(completion.answer(sys.argv[1:]))
+        return
     try:
         program()()
     except CorporealError as error:
-        sys.stderr.write(f"corporeal: {show_plainly(str(error))}\n")
-        sys.exit(MISUSE)
+        _complain(error)
+    except ModuleNotFoundError as error:
+        top = str(error.name).partition(".")[0]
+        if top not in EXTRAS:
+            raise
+        _complain(MissingExtraError(*EXTRAS[top]))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except BrokenPipeError:

@@ -44,6 +44,11 @@ class Episode(Mapping[str, StreamReader]):
     @classmethod
     def open(cls, path: Path | str) -> Self:
         """Open an episode file; nothing but its list of streams is read."""
+        if Path(path).is_dir():
+            raise EpisodeError(
+                f"{path}, got a folder; expected the file of one episode. For all in it: corporeal "
+                f"check {path}; in a workspace: corporeal ls -w {path}."
+            )
         return cls(path)
 
     @classmethod

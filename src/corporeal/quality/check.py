@@ -174,7 +174,7 @@ def find_check(name: str) -> tuple[str, Check]:
     """The check of this name, present or former, with its present name."""
     present = present_name(name)
     if present not in checks():
-        raise UnknownNameError("check", name[:80], checks())
+        raise UnknownNameError("check", name[:80], checks(), listing="corporeal checks")
     return present, checks()[present]
 
 

@@ -193,9 +193,7 @@ def open_context(mujoco: ModuleType, size: tuple[int, int]) -> Any:
 
 def check_rendering() -> None:
     """Raise CameraError, with what to install, where no picture can be drawn."""
-    import mujoco
-
-    context = open_context(mujoco, (16, 16))
+    context = open_context(import_mujoco(), (16, 16))
     context.free()
 
 

@@ -36,7 +36,9 @@ class SimulationOptions(Part):
     episodes: int = Field(default=1, gt=0)
     seed: int = Field(default=0, ge=0)
     style: str | None = Field(default=None, description="how the operator moves; drawn when unset")
-    fault_share: float = Field(default=0.0, ge=0, le=1, description="share made to go wrong")
+    fault_share: float | None = Field(
+        default=None, ge=0, le=1, description="share made to go wrong; all where a fault is named"
+    )
     fault: str | None = Field(default=None, description="which fault; drawn when unset")
     randomise: bool | Literal["wide"] | dict[str, tuple[float, float]] = Field(
         default=True, description="yes, no, wide, or ranges such as mass=0.5..2,friction=0.3..1"
@@ -47,7 +49,7 @@ class SimulationOptions(Part):
     width: int = Field(default=640, gt=15)
     realtime: bool = False
     late_ms: dict[str, float] = Field(
-        default={}, description="streams that come, and are stamped, late: a fault to practise on"
+        default={}, description="NAME:MS of streams that come late, such as external_front:80"
     )
 
 
@@ -56,10 +58,7 @@ def describe(options: SimulationOptions) -> Rig:
     _ranges(options)
     if options.task not in tasks():
         raise UnknownNameError("task", options.task, tasks())
-    known = [stream.path for stream in open_schema("simulated_humanoid").streams]
-    for path in options.late_ms:
-        if path not in known:
-            raise UnknownNameError("stream", path, known)
+    _late_streams(options)
     if tasks()[options.task].needs_policy and options.policy is None:
         raise DriverError(
             f"task {options.task!r}, got no walking policy; expected an ONNX file. "
@@ -105,7 +104,7 @@ def read(options: SimulationOptions) -> Iterator[Sample | Mark]:
             devices=devices,
             start_ns=begin_ns,
         )
-        for item in _delayed(sensed, options.late_ms):
+        for item in _delayed(sensed, _late_streams(options)):
             while marks and item.arrival_ns >= marks[0].arrival_ns:
                 yield marks.pop(0)
             if options.realtime:
@@ -126,6 +125,18 @@ def _ranges(options: SimulationOptions) -> bool | Ranges:
         if name not in LIMITS:
             raise UnknownNameError("range", name, LIMITS)
     return Ranges(**asked)
+
+
+def _late_streams(options: SimulationOptions) -> dict[str, float]:
+    """How late which streams come, in ms; a stream may be called by the end of its path."""
+    known = [stream.path for stream in open_schema("simulated_humanoid").streams]
+    late_ms = {}
+    for name, delay in options.late_ms.items():
+        meant = [path for path in known if name == path or path.endswith(f"/{name}")]
+        if len(meant) != 1:
+            raise UnknownNameError("stream", name, known)
+        late_ms[meant[0]] = delay
+    return late_ms
 
 
 def _delayed(items: Iterator[SensorSample], late_ms: Mapping[str, float]) -> Iterator[SensorSample]:
@@ -160,7 +171,10 @@ def _marks(run: SimulatedRun, begin_ns: int, length_ns: int) -> list[Mark]:
 
 def _fault(options: SimulationOptions, seed: int) -> str | None:
     rng = np.random.default_rng([seed, 11])
-    if rng.random() >= options.fault_share:
+    share = options.fault_share
+    if share is None:
+        share = 0.0 if options.fault is None else 1.0
+    if rng.random() >= share:
         return None
     return options.fault or str(rng.choice(tasks()[options.task].faults))
 

@@ -230,4 +230,4 @@ def revoke(
     print_result(as_json, values, f"the token {label!r} of {name} is revoked")
 
 
-COMMAND = Command(app, panel="Workspace")
+COMMAND = Command(app, panel="People")

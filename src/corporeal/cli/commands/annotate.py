@@ -47,7 +47,7 @@ from corporeal.labelling.tasks import TaskOptions, create_tasks, find_tasks, wan
 from corporeal.labelling.taxonomy import kept_taxonomies
 
 app = group("Propose labels, ask people, see how far they agree, and bring labels out.")
-TaxonomyName = Annotated[str, option("A ready one, a file, or name@version.", "--taxonomy", "-t")]
+TaxonomyName = Annotated[str, option("Built-in, a file, or name@version.", "--taxonomy", "-t")]
 SomeTaxonomy = Annotated[
     str | None, option("name@version or a file; by default the newest used.", "--taxonomy", "-t")
 ]
@@ -60,7 +60,7 @@ QueueName = Annotated[str, option("The queue that people work on.", "--queue", "
 
 @app.command("taxonomy")
 def show_taxonomy(
-    name: Annotated[str, argument("A ready taxonomy by name, or a file.")],
+    name: Annotated[str, argument("A built-in taxonomy by name, or a file.")],
     diff: Annotated[str | None, option("A newer version: what does it touch?")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -333,7 +333,7 @@ def history(
 @app.command("requeue")
 def requeue(
     old: Annotated[str, argument("The version so far: name@version or a file.")],
-    new: Annotated[str, argument("The new version: a file, or a ready one.")],
+    new: Annotated[str, argument("The new version: a file, or a built-in one.")],
     queue: Annotated[str | None, option("By default name-version.", "--queue", "-q")] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -370,4 +370,4 @@ app.command("import")(bring_in)
 app.command("predictions")(bring_predictions)
 app.command("corrections")(write_corrections)
 
-COMMAND = Command(app, panel="Workspace")
+COMMAND = Command(app, panel="Label")

@@ -63,4 +63,4 @@ def log(
     print_result(as_json, values, table if events else f"nothing is known of {subject}")
 
 
-COMMAND = Command(app, panel="Workspace")
+COMMAND = Command(app, panel="People")

@@ -13,8 +13,8 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from corporeal.cli.adherence_table import adherence_json, embedded_protocol, show_adherence
-from corporeal.cli.command import Command, argument, option
-from corporeal.cli.export_options import CORES, Jobs, On, Robot, SourceRate
+from corporeal.cli.command import Command, option
+from corporeal.cli.export_options import CORES, Data, Jobs, On, Robot, SourceRate
 from corporeal.cli.ledger_table import show_ledger
 from corporeal.cli.output import (
     COLOURS,
@@ -27,6 +27,7 @@ from corporeal.cli.output import (
     stderr,
 )
 from corporeal.cli.sources import opener_of
+from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.errors import CorporealError
 from corporeal.protocol import open_protocol
 from corporeal.quality.anomaly import open_detector
@@ -37,6 +38,7 @@ from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Repor
 from corporeal.quality.policy import open_policy
 from corporeal.quality.reports import html as html_report
 from corporeal.quality.reports import junit as junit_report
+from corporeal.quality.reports import markdown as markdown_report
 from corporeal.quality.reports import sarif as sarif_report
 from corporeal.quality.verdict_folders import sort_into
 from corporeal.words import counted
@@ -46,33 +48,37 @@ _MOST_EPISODES = 60
 
 
 def check(
-    paths: Annotated[
-        list[Path] | None, argument("Episodes, folders of them, datasets, bags.")
-    ] = None,
+    paths: Data = None,
+    root: WorkspaceOption = None,
     robot: Robot = None,
     source_rate: SourceRate = None,
     policy: Annotated[Path | None, option("A policy document of your own.")] = None,
     protocol: Annotated[
-        str | None, option("The protocol to hold them to: a ready name or a file.")
+        str | None, option("The protocol to hold them to: a built-in name or a file.")
     ] = None,
     adherence: Annotated[
         bool, option("Say of every rule of the protocol whether it is kept.")
     ] = False,
-    usual: Annotated[Path | None, option("A detector made by corporeal learn.")] = None,
-    only: Annotated[list[str] | None, option("Run this check alone; may be repeated.")] = None,
+    baseline: Annotated[
+        Path | None, option("A detector made by corporeal learn.", "--baseline", "--usual")
+    ] = None,
+    only: Annotated[
+        list[str] | None, option("Run this check alone; repeatable.", metavar="CHECK")
+    ] = None,
     pictures: Annotated[bool, option("Look at pictures as well.")] = True,
-    html: Annotated[Path | None, option("Write a page to forward.")] = None,
+    html: Annotated[Path | None, option("Write an HTML report.")] = None,
     junit: Annotated[Path | None, option("Write JUnit XML for CI.")] = None,
+    markdown: Annotated[Path | None, option("Write Markdown for the summary of a CI job.")] = None,
     sarif: Annotated[Path | None, option("Write SARIF for code scanners.")] = None,
     sort: Annotated[
         Path | None, option("Link episodes into accepted, quarantined, failures here.")
     ] = None,
     on: On = "processes",
     jobs: Jobs = CORES,
-    explain: Annotated[str | None, option("Say what a check does.")] = None,
+    explain: Annotated[str | None, option("Say what a check does.", metavar="CHECK")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge episodes and datasets. Exit 0 when all are accepted, 1 when not.
+    """Check episodes and datasets. Exit 0 when all are accepted, 1 when not.
 
     Example: [bold]corporeal check recordings --html report.html[/bold]
     """
@@ -80,19 +86,19 @@ def check(
         _explain(explain, as_json)
         return
     if not paths:
-        raise CorporealError("check, got no path; expected episodes, folders or datasets.")
+        raise CorporealError("check, got nothing to check; expected files, datasets or episodes.")
     rules = None if protocol is None else open_protocol(protocol)
     request = InspectionOptions(
         policy=open_policy(policy),
         protocol=rules,
-        detector=None if usual is None else open_detector(usual),
+        detector=None if baseline is None else open_detector(baseline),
         pictures=pictures,
         quick=True,
         only=tuple(find_check(name)[0] for name in only or ()) or None,
         exhibits=html is not None,
     )
     with ExitStack() as stack:
-        opener = opener_of(paths, robot, stack, rate_hz=source_rate)
+        opener = opener_of(paths, robot, stack, root=root, rate_hz=source_rate, movies=pictures)
         if adherence and rules is None:
             rules = embedded_protocol(opener)
             request = replace(request, protocol=rules)
@@ -100,7 +106,8 @@ def check(
             report = inspect(opener, request, on=on, jobs=jobs, on_start=bar.start,
                              on_episode=bar.advance)  # fmt: skip
         _require_something(report)
-        wanted = ((html, html_report), (junit, junit_report), (sarif, sarif_report))
+        wanted = ((html, html_report), (junit, junit_report), (markdown, markdown_report),
+                  (sarif, sarif_report))  # fmt: skip
         for target, form in wanted:
             if target is not None:
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +190,7 @@ def _adherence(rules: Sequence[ProtocolRule]) -> Text:
     blind = [rule.name for rule in rules if rule.kept is None]
     parts = [f"{counted(kept, 'rule')} of the protocol kept"]
     parts += [f"broken: {', '.join(broken)}"] if broken else []
-    parts += [f"not judged: {', '.join(blind)}"] if blind else []
+    parts += [f"unchecked: {', '.join(blind)}"] if blind else []
     return Text("; ".join(parts), style="dim")
 
 
@@ -219,4 +226,4 @@ def _next(report: Report) -> None:
         console().print(f"next: corporeal check --explain {most}")
 
 
-COMMAND = Command(check, panel="Quality")
+COMMAND = Command(check, panel="Check")

@@ -47,4 +47,4 @@ def checks(
     console().print(f"\n{len(chosen)} checks; one in full: corporeal check --explain NAME")
 
 
-COMMAND = Command(checks, panel="Quality")
+COMMAND = Command(checks, panel="Check")

@@ -18,7 +18,7 @@ def convert(
     choices: ExportChoices,
     as_json: AsJson = False,
 ) -> None:
-    """Turn a dataset into one of another format, and prove that nothing but the format changed.
+    """Turn a dataset into one of another format, and verify the round trip.
 
     Example: [bold]corporeal convert old_lerobot_v21 new_rlds --format rlds[/bold]
     """

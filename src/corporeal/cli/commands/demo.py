@@ -322,4 +322,4 @@ def _confirmation(said: Annotation, facts: dict[str, Any]) -> Edit:
     return Edit(id="demo-confirms", action="accept", steps=tuple(steps))
 
 
-COMMAND = Command(demo, panel="Start here")
+COMMAND = Command(demo, panel="Start")

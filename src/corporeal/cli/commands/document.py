@@ -24,7 +24,7 @@ from corporeal.schema.document import changes, kind_of
 from corporeal.schema.markup import SUFFIXES, read_markup
 
 _app = group("Check, show and compare documents: schemas, robots, protocols, policies.")
-_Path = Annotated[Path, argument("A .yaml, .toml or .json document, or a ready name.")]
+_Path = Annotated[Path, argument("A .yaml, .toml or .json document, or a built-in name.")]
 
 
 @_app.command()
@@ -95,7 +95,7 @@ def diff(before: _Path, after: _Path, as_json: AsJson = False) -> None:
 
 
 def _open(path: Path) -> Document:
-    """A document of whatever kind it says it is; a bare name is a ready one."""
+    """A document of whatever kind it says it is; a bare name is a built-in one."""
     if path.suffix not in SUFFIXES and not path.exists():
         return _ready(str(path))
     kinds = {model.kind: model for model in _models()}

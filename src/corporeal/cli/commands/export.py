@@ -13,7 +13,13 @@ from corporeal.cli.output import AsJson
 
 @spread_options
 def export(
-    paths: Annotated[list[Path], argument("Episodes, datasets, bags, or a release: NAME@VERSION.")],
+    paths: Annotated[
+        list[Path],
+        argument(
+            "Files, datasets, bags; a release, NAME@VERSION; with -w: episodes by number, id or "
+            "query; hf://OWNER/NAME."
+        ),
+    ],
     out: Out,
     choices: ExportChoices,
     as_json: AsJson = False,

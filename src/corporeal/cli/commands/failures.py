@@ -47,4 +47,4 @@ def failures(
     console().print(f"\n{len(entries)} episodes. By reason: {total or 'none'}")
 
 
-COMMAND = Command(failures, panel="Quality")
+COMMAND = Command(failures, panel="Check")

@@ -29,7 +29,8 @@ def import_(
     paths: Annotated[list[Path], argument("Datasets, bags, motions.")],
     out: Out,
     robot: Annotated[
-        str | None, option("The robot: a ready name, its file, or none to keep columns as named.")
+        str | None,
+        option("The robot: built-in, its file, or none to keep columns as named."),
     ] = None,
     source_rate: SourceRate = None,
     recipe: RecipeFile = None,

@@ -257,4 +257,4 @@ def _topics(items: Sequence[SourceItem], rig: Rig) -> Table:
     return table
 
 
-COMMAND = Command(info)
+COMMAND = Command(info, panel="Start")

@@ -45,12 +45,12 @@ def ingest(
 
     The stored object of a known episode is read, and replaced if it was lost or changed.
 
-    Exit 0 when all are there, 1 when one could not be taken in.
+    Exit 0 when all are there, 1 when one could not be ingested.
 
     Example: [bold]corporeal ingest recordings --batch monday[/bold]
     """
     with enter_workspace(root, "ingest") as (workspace, actor):
-        with show_progress("taking in") as bar:
+        with show_progress("ingesting") as bar:
             done = take_in(
                 workspace,
                 paths,
@@ -138,7 +138,7 @@ def show(done: Ingested) -> None:
         page.print(f"{counted(mended, 'object')} of the store replaced: lost or changed before")
     page.print(
         f"{new} new, {len(done.having('known'))} known, "
-        f"{len(done.having('refused', 'damaged'))} not taken in"
+        f"{len(done.having('refused', 'damaged'))} not ingested"
     )
 
 

@@ -43,4 +43,4 @@ def init(
     )
 
 
-COMMAND = Command(init, panel="Workspace")
+COMMAND = Command(init, panel="Start")

@@ -153,4 +153,4 @@ def _successes(dataset: Dataset) -> list[Recording]:
     return found
 
 
-COMMAND = Command(learn, panel="Quality")
+COMMAND = Command(learn, panel="Check")

@@ -78,4 +78,4 @@ def _full_name(connection: Connection, subject: str) -> str:
     return f"release:{subject}" if "@" in subject and ":" not in subject else subject
 
 
-COMMAND = Command(lineage, panel="Workspace")
+COMMAND = Command(lineage, panel="Release")

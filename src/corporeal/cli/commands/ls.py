@@ -25,7 +25,7 @@ def ls(
     order: Annotated[
         str, option("A field to sort by; with - before it, the highest first.")
     ] = "-recorded",
-    limit: Annotated[int, option("Rows at most.", min=1, max=10_000)] = 50,
+    limit: Annotated[int, option("Max rows.", min=1, max=10_000)] = 50,
     after: Annotated[str | None, option("Go on behind the episode with this id.")] = None,
     as_json: AsJson = False,
 ) -> None:

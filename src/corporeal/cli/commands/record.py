@@ -25,10 +25,12 @@ from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.output import COLOURS, AsJson, console, emphasise, make_table, print_json, stderr
 from corporeal.cli.workspaces import enter_workspace
+from corporeal.episode import Episode
 from corporeal.episode.facts import CORRECTION, read_facts
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.protocol.card import operator_card
 from corporeal.quality.policy import open_policy
+from corporeal.words import byte_size, counted
 
 _TRIGGERS = {"button": "key", "motion": "motion", "automatic": "auto"}
 _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
@@ -37,7 +39,10 @@ _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold
 def record(
     driver: Annotated[
         list[str] | None,
-        option("A source, DRIVER or NAME=DRIVER; several make one episode. See --list-drivers."),
+        option(
+            "A source, DRIVER or NAME=DRIVER; several make one episode. See --list-drivers.",
+            metavar="DRIVER",
+        ),
     ] = None,
     rig: Annotated[
         Path | None, option("A rig document: sources, clocks, schema, protocol, calibration.")
@@ -49,8 +54,8 @@ def record(
     station: Annotated[str | None, option("Where.")] = None,
     session: Annotated[str, option("Name of this run of episodes.")] = "session",
     mode: Annotated[str | None, option("How it is collected: teleoperation, ...")] = None,
-    schema: Annotated[str | None, option("The team's schema: a ready name or a file.")] = None,
-    protocol: Annotated[str | None, option("The protocol: a ready name or a file.")] = None,
+    schema: Annotated[str | None, option("The team's schema: a built-in name or a file.")] = None,
+    protocol: Annotated[str | None, option("The protocol: a built-in name or a file.")] = None,
     calibration: Annotated[Path | None, option("The calibration document.")] = None,
     trigger: Annotated[
         str | None,
@@ -130,7 +135,7 @@ def record(
                            "i and Enter where a person corrects the policy, and again")  # fmt: skip
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
-    _report(recorder, paths, judge.verdicts if judge is not None else [], as_json)
+    _report(recorder, paths, judge.verdicts if judge is not None else [], cues, as_json)
 
 
 def _show_card(recorder: Recorder, *, quiet: bool) -> None:
@@ -223,7 +228,7 @@ class _View:
 
 
 def _page(health: Health) -> Group:
-    figures = ("rate", "age", "samples", "missed", "refused", "skew")
+    figures = ("rate", "age", "samples", "missed", "dropped", "skew")
     table = make_table("stream", "state", *figures, right=figures)
     for stream in health.streams:
         table.add_row(*_row(stream))
@@ -256,7 +261,11 @@ def _row(stream: StreamHealth) -> tuple[str | Text, ...]:
 
 
 def _report(
-    recorder: Recorder, paths: list[Path], verdicts: Sequence[EpisodeVerdict], as_json: bool
+    recorder: Recorder,
+    paths: list[Path],
+    verdicts: Sequence[EpisodeVerdict],
+    cues: Trigger | None,
+    as_json: bool,
 ) -> None:
     health = recorder.health()
     late = sum(stream.late for stream in health.streams)
@@ -272,23 +281,41 @@ def _report(
     for problem in recorder.rig.problems:
         page.print(f"! {problem}", style="yellow", soft_wrap=True, markup=False)
     for stream, reason in refused.items():
-        page.print(f"! {stream}: samples refused: {reason}", style="yellow", markup=False)
+        page.print(f"! {stream}: samples dropped: {reason}", style="yellow", markup=False)
     for name, reason in quarantined.items():
         page.print(f"! {name} is quarantined: {reason}", style="yellow", soft_wrap=True,
                    markup=False)  # fmt: skip
     lost = sum(stream.refused for stream in health.streams) + sum(recorder.unannounced.values())
-    page.print(f"{len(paths)} episodes, {late} samples missed, {lost} refused")
+    page.print(
+        f"{counted(len(paths), 'episode')}, {counted(late, 'sample')} missed, {lost} dropped"
+    )
     judged = {verdict.path: verdict for verdict in verdicts}
     for path in paths:
-        verdict = judged[path].verdict or "not judged" if path in judged else ""
+        verdict = judged[path].verdict or "unchecked" if path in judged else ""
         column = (f"{verdict:12}" if judged else "", COLOURS.get(verdict, ""))
-        page.print(Text.assemble("  ", column, str(path)), soft_wrap=True)
+        page.print(Text.assemble("  ", column, f"{path}  {_length(path)}"), soft_wrap=True)
     if paths:
         troubled = [each.path for each in verdicts if each.findings]
         page.print(f"next: corporeal check {troubled[-1]}" if troubled
                    else f"next: corporeal info {paths[-1]}")  # fmt: skip
     else:
-        page.print("nothing started a demonstration; another trigger may: --trigger key or motion")
+        page.print(_nothing(cues))
+
+
+def _length(path: Path) -> str:
+    """How long and how large an episode is."""
+    with Episode.open(path) as episode:
+        first, last = episode.span_ns
+    return f"{(last - first) / 1e9:.1f} s, {byte_size(path.stat().st_size)}"
+
+
+def _nothing(trigger: Trigger | None) -> str:
+    """Why nothing was recorded, by what was to start it."""
+    if isinstance(trigger, Button):
+        return "Enter was never pressed; nothing was recorded"
+    if trigger is not None:
+        return "nothing moved far enough to begin; nothing was recorded. Try: --trigger key"
+    return "the source began no demonstration; nothing was recorded. Try: --trigger key or motion"
 
 
 def _trigger(
@@ -350,4 +377,4 @@ def _list_drivers(as_json: bool) -> None:
         print_json(listed)
 
 
-COMMAND = Command(record)
+COMMAND = Command(record, panel="Record")

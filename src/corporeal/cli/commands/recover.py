@@ -51,4 +51,4 @@ def recover(
         raise typer.Exit(1)
 
 
-COMMAND = Command(recover)
+COMMAND = Command(recover, panel="Record")

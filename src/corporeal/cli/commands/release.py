@@ -42,9 +42,10 @@ Reference = Annotated[str, argument("NAME@VERSION, or NAME for its newest versio
 @app.command("create")
 def create(
     name: Annotated[str, argument("Lower case letters, digits and _.")],
-    where: Annotated[
-        str | None, option("A condition, as for corporeal ls; by default all accepted.")
+    query: Annotated[
+        str | None, argument("Which episodes, as for corporeal ls; by default all accepted.")
     ] = None,
+    where: Annotated[str | None, option("The same, as it was written before.")] = None,
     split: Annotated[
         str, option("Shares: 0.9/0.1, or train=0.8,validation=0.1,test=0.1.")
     ] = "0.9/0.1",
@@ -83,11 +84,13 @@ def create(
 ) -> None:
     """Make an immutable release of the episodes that meet a condition.
 
-    Example: [bold]corporeal release create walks --where 'task = walk and score > 0.7'[/bold]
+    Example: [bold]corporeal release create walks 'task = walk and score > 0.7'[/bold]
     """
+    if query is not None and where is not None:
+        raise CorporealError("--where beside a query; expected one of them. Write the query alone.")
     options = ReleaseOptions(
         version=version,
-        where=where,
+        where=query if where is None else where,
         splits=shares_of(split),
         stratify=tuple(each for each in stratify.split(",") if each),
         group_by=group_by,
@@ -271,4 +274,4 @@ def record_model(
     )  # fmt: skip
 
 
-COMMAND = Command(app, panel="Workspace")
+COMMAND = Command(app, panel="Release")

@@ -53,7 +53,7 @@ _fact = partial(option, rich_help_panel="What the episode says of itself")
 class RetargetChoices:
     """What people choose of a retargeting."""
 
-    robot: Annotated[str, option("The robot: a ready name, or its URDF, MJCF or document.")] = "g1"
+    robot: Annotated[str, option("The robot: built-in, or its URDF, MJCF or document.")] = "g1"
     out: Annotated[Path | None, option("The episode; a folder for many clips.", "--out", "-o")] = (
         None
     )
@@ -335,4 +335,4 @@ def _shared_folder(paths: list[Path]) -> Path:
     return first
 
 
-COMMAND = Command(retarget, panel="Retargeting")
+COMMAND = Command(retarget, panel="Retarget")

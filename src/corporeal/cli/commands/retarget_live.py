@@ -36,7 +36,7 @@ from corporeal.retargeting.live import (
 
 
 def retarget_live(
-    robot: Annotated[str, option("The robot: a ready name, or its URDF, MJCF or document.")] = "g1",
+    robot: Annotated[str, option("The robot: built-in, or its URDF, MJCF or document.")] = "g1",
     listen: Annotated[
         str, option("Where poses come in: udp://, ws:// or natnet://HOST:PORT.")
     ] = "udp://127.0.0.1:9870",
@@ -132,4 +132,4 @@ def _show(summary: LiveSummary, episode: Path | None) -> None:
         page.print(f"\nnext: corporeal check {episode}")
 
 
-COMMAND = Command(retarget_live, panel="Retargeting")
+COMMAND = Command(retarget_live, panel="Retarget")

@@ -42,9 +42,9 @@ def create(
     query: Annotated[
         str | None, argument("As for corporeal ls; by default all accepted and quarantined.")
     ] = None,
-    share: Annotated[float, option("How much of the lot to look at.")] = 0.12,
+    share: Annotated[float, option("Sample size, as a share of the lot.")] = 0.12,
     limit: Annotated[
-        float | None, option("Draw as many as prove that no more than this share is bad.")
+        float | None, option("Maximum defect rate to prove, which decides the sample size.")
     ] = None,
     confidence: Annotated[float, option("How sure that is to be.")] = 0.95,
     seed: Annotated[int, option("Another seed, another draw.", min=0)] = 0,
@@ -54,7 +54,7 @@ def create(
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a sample by operator, station, hour and variant, and say what it will prove.
+    """Draw a random sample by operator, station, hour and variant, and say what it will prove.
 
     Example: [bold]corporeal review create monday 'batch = monday' --share 0.12[/bold]
     """
@@ -112,7 +112,7 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
     page.print(emphasise(
         review.name,
         f": {progress.decided} of {progress.items} decided, {progress.rejected} rejected, "
-        f"{progress.neighbours} pulled in as neighbours (not counted for the lot)",
+        f"{progress.neighbours} neighbours added (not counted for the lot)",
     ))  # fmt: skip
     page.print(Text(f"plan: {progress.plan.words}"))
     page.print(Text(progress.lot.words, style=_COLOURS.get(progress.lot.state, "")))
@@ -156,7 +156,7 @@ def decide_one(
         return
     console().print(f"{outcome.item.episode}: {decision}, now {outcome.state}")
     if outcome.pulled:
-        console().print(f"{len(outcome.pulled)} neighbours pulled in, next in the queue")
+        console().print(f"{len(outcome.pulled)} neighbours added, next in the queue")
     if outcome.note:
         console().print(Text(f"note: {outcome.note}", style="yellow"))
 
@@ -197,4 +197,4 @@ def _decisions(items: list[ReviewItem], numbers: Mapping[str, int]) -> Table:
     return table
 
 
-COMMAND = Command(app, panel="Workspace")
+COMMAND = Command(app, panel="Label")

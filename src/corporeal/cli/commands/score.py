@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from corporeal.cli.command import Command, argument, option
-from corporeal.cli.export_options import Robot
+from corporeal.cli.command import Command, option
+from corporeal.cli.export_options import Robot, SomeData
 from corporeal.cli.output import AsJson, console, make_table, print_json, show_progress, stderr
 from corporeal.cli.sources import opener_of
+from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.errors import CorporealError
 from corporeal.quality import Subject
 from corporeal.quality.scoring import (
@@ -29,10 +30,11 @@ _BAR = 10
 
 
 def score(
-    paths: Annotated[list[Path], argument("Episodes, folders of them, datasets, bags.")],
+    paths: SomeData,
+    root: WorkspaceOption = None,
     robot: Robot = None,
     weighting: Annotated[
-        str, option("A ready weighting, or a weighting document of your own.")
+        str, option("A built-in weighting, or a weighting document of your own.")
     ] = "default",
     learn: Annotated[
         bool, option("Take good and bad from the episodes of each task.", "--learn")
@@ -48,7 +50,7 @@ def score(
     """
     chosen = open_weighting(weighting)
     with ExitStack() as stack:
-        measured, unreadable = _measure(paths, robot, stack)
+        measured, unreadable = _measure(paths, robot, root, stack)
     if learn:
         chosen = learned(chosen, measured)
     scored = score_batch(measured, chosen)
@@ -66,9 +68,9 @@ def score(
 
 
 def _measure(
-    paths: list[Path], robot: str | None, stack: ExitStack
+    paths: list[Path], robot: str | None, root: Path | None, stack: ExitStack
 ) -> tuple[list[Measured], dict[int, str]]:
-    dataset = opener_of(paths, robot, stack)()
+    dataset = opener_of(paths, robot, stack, root=root)()
     measured, unreadable = [], {}
     with show_progress("measuring", len(dataset.episodes)) as bar:
         for number in dataset.episodes:
@@ -113,4 +115,4 @@ def _bar(value: float | None) -> Text:
     return Text.assemble(("█" * full, colour), ("░" * (_BAR - full), "dim"))
 
 
-COMMAND = Command(score, panel="Quality")
+COMMAND = Command(score, panel="Check")

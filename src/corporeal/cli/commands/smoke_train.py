@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from corporeal.cli.command import Command, argument, option
-from corporeal.cli.export_options import Robot
+from corporeal.cli.command import Command, option
+from corporeal.cli.export_options import Robot, SomeData
 from corporeal.cli.export_run import FIRST, show_smoke, smoke_on
 from corporeal.cli.output import AsJson, print_json, stderr
 from corporeal.cli.sources import opener_of
+from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.exchange import ExportOptions
 from corporeal.exchange.training import POLICIES, is_trainable
 from corporeal.exchange.training import smoke_train as train
 
 
 def smoke_train(
-    paths: Annotated[list[Path], argument("Episodes, folders of them, datasets.")],
+    paths: SomeData,
     policy: Annotated[list[str] | None, option("act or diffusion; by default both.")] = None,
     steps: Annotated[int, option("Steps of each.", min=6, max=10_000)] = 20,
     robot: Robot = None,
+    root: WorkspaceOption = None,
     python: Annotated[str | None, option("A Python that has lerobot.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,7 +36,7 @@ def smoke_train(
     """
     chosen = tuple(policy) if policy else POLICIES
     with ExitStack() as stack:
-        opener = opener_of(paths, robot, stack)
+        opener = opener_of(paths, robot, stack, root=root)
         numbers = opener().episodes[:FIRST]
         if len(paths) == 1 and is_trainable(paths[0]):
             with stderr().status(f"training on {len(numbers)} episodes"):

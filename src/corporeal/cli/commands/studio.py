@@ -10,14 +10,14 @@ from rich.text import Text
 from corporeal.catalog.workspace import open_workspace
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import AsJson, console, print_json
-from corporeal.studio.server import serve
+from corporeal.cli.workspaces import WorkspaceOption
+from corporeal.errors import CorporealError
 from corporeal.studio.settings import StudioSettings
 
 
 def studio(
-    workspace: Annotated[
-        Path | None, argument("The workspace; by default the one here, or $CORPOREAL_WORKSPACE.")
-    ] = None,
+    workspace: Annotated[Path | None, argument("The workspace, as -w names it.")] = None,
+    root: WorkspaceOption = None,
     host: Annotated[str, option("Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, option("Port; 0 takes a free one.", min=0, max=65535)] = 8700,
     recorder: Annotated[
@@ -36,10 +36,14 @@ def studio(
     Stays until Ctrl-C. It listens on this machine alone unless --host says otherwise; for others
     to reach it, the workspace needs accounts: corporeal account add.
 
-    Example: [bold]corporeal studio demo --open[/bold]
+    Example: [bold]corporeal studio -w demo --open[/bold]
     """
     import webbrowser
 
+    from corporeal.studio.server import serve
+
+    if workspace is not None and root is not None:
+        raise CorporealError("a workspace beside -w; expected one of them. Name it once.")
     settings = StudioSettings(
         host=host,
         port=port,
@@ -48,7 +52,7 @@ def studio(
         names=tuple(name or ()),
     )
 
-    with open_workspace(workspace) as opened:
+    with open_workspace(workspace or root) as opened:
 
         def ready(address: str) -> None:
             if as_json:
@@ -61,4 +65,4 @@ def studio(
         serve(opened, settings, on_ready=ready)
 
 
-COMMAND = Command(studio, panel="Look")
+COMMAND = Command(studio, panel="Start")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from corporeal.capture.sync import SyncReport
 from corporeal.capture.sync import sync_test as test_sync
 from corporeal.capture.sync_plot import plot_sync
-from corporeal.cli.command import Command, argument, option
+from corporeal.cli.command import Command, option
 from corporeal.cli.output import (
     AsJson,
     check_picture,
@@ -20,6 +21,8 @@ from corporeal.cli.output import (
     print_json,
     save_picture,
 )
+from corporeal.cli.sources import EpisodeWord, episode_file
+from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.episode import Episode
 from corporeal.episode.recording import recording_of
 
@@ -33,7 +36,7 @@ _COLOURS = {
 
 
 def sync_test(
-    episode: Annotated[Path, argument("An episode file (.h5) with sharp motions.")],
+    episode: EpisodeWord,
     event_s: Annotated[
         float | None, option("Use only the motion nearest to this time, in seconds.", "--event")
     ] = None,
@@ -49,6 +52,7 @@ def sync_test(
     allow_undecided: Annotated[
         bool, option("Exit 0 also when most streams cannot be decided.", "--allow-undecided")
     ] = False,
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the onset of sharp motions in every stream and say how late each one is.
@@ -60,7 +64,8 @@ def sync_test(
     """
     if out is not None:
         check_picture(out)
-    with Episode.open(episode) as opened:
+    with ExitStack() as stack:
+        opened = stack.enter_context(Episode.open(episode_file(episode, root, stack)))
         report = test_sync(opened, event_s=event_s, tolerance_s=tolerance_ms / 1e3,
                            reference_path=reference)  # fmt: skip
         task = (recording_of(opened).facts.task or episode.stem).replace("_", " ")
@@ -99,4 +104,4 @@ def _show(report: SyncReport, out: Path | None) -> None:
         console().print(f"wrote {out}")
 
 
-COMMAND = Command(sync_test)
+COMMAND = Command(sync_test, panel="Record")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -10,13 +11,18 @@ from rich.text import Text
 
 from corporeal.cli.command import Command, argument
 from corporeal.cli.output import AsJson, console, print_json
+from corporeal.cli.sources import local_paths
+from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.episode.overview import Damage
 from corporeal.episode.overview import verify as verify_episode
 from corporeal.errors import EpisodeError
 
 
 def verify(
-    episodes: Annotated[list[Path], argument("Episode files (.h5).")],
+    episodes: Annotated[
+        list[Path], argument("Episode files (.h5); with -w: numbers, ids or a query.", "EPISODES")
+    ],
+    root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Read every byte and compare it with the hashes inside; exit 1 if anything changed.
@@ -24,13 +30,16 @@ def verify(
     Example: [bold]corporeal verify demo.h5[/bold]
     """
     results: dict[str, tuple[Damage, ...]] = {}
-    for path in episodes:
-        try:
-            results[str(path)] = verify_episode(path)
-        except EpisodeError as error:
-            if len(episodes) == 1:
-                raise
-            results[str(path)] = (Damage("", str(error)),)
+    with ExitStack() as stack:
+        paths = local_paths(episodes, root, stack)
+        for path in paths:
+            shown = str(path) if path in episodes else path.name
+            try:
+                results[shown] = verify_episode(path)
+            except EpisodeError as error:
+                if len(paths) == 1:
+                    raise
+                results[shown] = (Damage("", str(error)),)
     if as_json:
         print_json(results)
     else:
@@ -43,4 +52,4 @@ def verify(
         raise typer.Exit(1)
 
 
-COMMAND = Command(verify)
+COMMAND = Command(verify, panel="Check")

@@ -30,21 +30,21 @@ from corporeal.operations.monitoring import watch as look
 def watch(
     root: WorkspaceOption = None,
     charts: Annotated[
-        Path | None, option("Draw a control chart of every figure into this folder.")
+        Path | None, option("Draw a control chart of every metric into this folder.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reckon the figures of every batch, hold them against control charts, and tell of changes.
+    """Compute the metrics of every batch, hold them against control charts, and alert on changes.
 
     New alarms go to the channels in the section alerts of corporeal.toml. Exit 0 when all is as
-    it was, 1 when a figure is beyond its limits.
+    it was, 1 when a metric is beyond its limits.
 
     Example: [bold]corporeal watch --charts charts[/bold]
     """
     with enter_workspace(root, "ingest") as (workspace, actor):
         channels = alert_channels(read_settings(workspace.root), root=workspace.root)
         with workspace.database.write() as connection:
-            batches = _reckon(connection, actor.name)
+            batches = _compute(connection, actor.name)
         found = look(workspace.database, channels, who=actor.name)
         if charts is not None:
             with workspace.database.read() as connection:
@@ -58,7 +58,7 @@ def watch(
     raise typer.Exit(1 if found.alarms or found.standing else 0)
 
 
-def _reckon(connection: Connection, who: str) -> int:
+def _compute(connection: Connection, who: str) -> int:
     """Put the figures of all batches into the catalogue; how many batches there are."""
     names = batch_names(connection)
     for name in names:

@@ -1,3 +1,4 @@
 from . import html as html
 from . import junit as junit
+from . import markdown as markdown
 from . import sarif as sarif
