@@ -66,7 +66,7 @@ quick: lint fast
 
 # Other people's programs, in environments of their own that the last tests need. They are made
 # while lint, types and the fast tests run; a test that comes too early waits for its own.
-PARTNERS := seaweedfs lerobot train tfds robomimic lerobot_v21 ray mlflow mlcroissant
+PARTNERS := seaweedfs pre_commit lerobot train tfds robomimic lerobot_v21 ray mlflow mlcroissant
 
 partners: $(READY)
 	$(BIN)/python -m bench.partners $(PARTNERS)

@@ -183,6 +183,12 @@ PARTNERS: dict[str, Partner] = {
         probe="import torch, mujoco, corporeal",
         cost="1.2 GB on disk, about a minute",
     ),
+    # What runs the hooks of a repository before a commit.
+    "pre_commit": Partner(
+        steps=(("pre-commit==4.7.0",),),
+        probe="import pre_commit",
+        cost="some MB on disk, a few seconds",
+    ),
     # The cluster that `--on ray` runs episodes on, an extra of this project.
     "ray": Partner(
         steps=(("ray==2.60.0", "-e", f"{PROJECT}[robot]"),),
