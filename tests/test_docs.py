@@ -83,11 +83,37 @@ def test_every_block_of_a_page_runs(
             if language == "python":
                 exec(compile(text, str(page), "exec"), names)
                 continue
-            for line in text.splitlines():
-                assert line.startswith("$ corporeal "), f"{page.name}: {line}"
-                _corporeal(place, line.removeprefix("$ corporeal "))
+            for command, shown in _commands(page, text):
+                _assert_shown(_corporeal(place, command).stdout, shown, f"{page.name}: {command}")
     finally:
         os.chdir(here)
+
+
+def _commands(page: Path, text: str) -> Iterator[tuple[str, list[str]]]:
+    """What is called in a block, and the lines of its output that the page shows."""
+    assert text.startswith("$ "), f"{page.name}: {text.splitlines()[0]}"
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, *shown = part.splitlines()
+        assert command.startswith("corporeal "), f"{page.name}: {command}"
+        yield command.removeprefix("corporeal "), shown
+
+
+def _assert_shown(output: str, lines: list[str], where: str) -> None:
+    """The lines are in the output, in this order; `...` is anything, and blanks do not count."""
+    text, at = " ".join(re.sub("[│╭╮╰╯─]", " ", output).split()), 0
+    for line in lines:
+        pieces = [re.escape(" ".join(piece.split())) for piece in line.split("...")]
+        found = re.search(".*?".join(pieces), text[at:])
+        assert found, f"{where} does not print: {line}"
+        at += found.end()
+
+
+def test_a_page_that_shows_what_is_not_printed_is_found() -> None:
+    output = "robot    g1\nframes 12 of 30\n"
+    _assert_shown(output, ["robot g1", "frames ... of 30", "..."], "page")
+    for lines in (["robot h1"], ["frames ... of 31"], ["frames", "robot g1"]):
+        with pytest.raises(AssertionError, match="does not print"):
+            _assert_shown(output, lines, "page")
 
 
 def _link_data(folder: Path, data: Path) -> None:
