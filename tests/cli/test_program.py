@@ -107,6 +107,7 @@ def test_every_command_explains_itself(command: str) -> None:
                      "return", "history", "requeue", "export"],
         "account": ["add", "list", "token", "revoke"],
         "audit": ["verify", "log"],
+        "dataset": ["drop", "keep", "merge", "split"],
         "document": ["check", "show", "diff"],
         "release": ["create", "list", "verify", "diff", "card"],
         "review": ["create", "list", "show", "decide", "close"],
