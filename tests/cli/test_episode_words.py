@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.exchange.small_sets import write_episodes
@@ -13,11 +14,11 @@ from corporeal.cli.program import program
 from corporeal.errors import CorporealError
 
 
-def _run(*arguments: str | Path) -> Result:
+def _run(*arguments: object) -> Result:
     return CliRunner().invoke(program(), [str(argument) for argument in arguments])
 
 
-def _complaint(*arguments: str | Path) -> str:
+def _complaint(*arguments: object) -> str:
     result = _run(*arguments)
     assert isinstance(result.exception, CorporealError), result.output
     assert "\n" not in str(result.exception)
@@ -39,19 +40,27 @@ def lab(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def rows(lab: Path) -> list[dict[str, str]]:
-    listed: list[dict[str, str]] = json.loads(_run("ls", "-w", lab, "--json").stdout)["episodes"]
+def rows(lab: Path) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(_run("ls", "-w", lab, "--json").stdout)["episodes"]
     return listed
 
 
 def test_an_id_is_an_episode_to_check_and_names_the_file_it_came_in_with(
-    lab: Path, rows: list[dict[str, str]]
+    lab: Path, rows: list[dict[str, Any]]
 ) -> None:
     arguments = ("--no-pictures", "--on", "serial", "--json")
     report = json.loads(_run("check", rows[0]["id"], "-w", lab, *arguments).stdout)
     (episode,) = report["episodes"]
     assert episode["id"] == rows[0]["id"]
     assert Path(episode["source"]).name == Path(rows[0]["file"]).name
+
+
+def test_a_number_is_an_episode_and_verify_says_which(
+    lab: Path, rows: list[dict[str, Any]]
+) -> None:
+    numbers = [row["number"] for row in rows]
+    result = _run("verify", numbers[0], f"#{numbers[1]}", "-w", lab, "--json")
+    assert json.loads(result.stdout) == {f"#{numbers[0]}": [], f"#{numbers[1]}": []}
 
 
 def test_a_query_is_many_episodes(lab: Path, tmp_path: Path) -> None:
@@ -65,7 +74,7 @@ def test_a_query_is_many_episodes(lab: Path, tmp_path: Path) -> None:
 
 
 def test_one_episode_is_drawn_verified_and_its_clocks_are_tested(
-    lab: Path, rows: list[dict[str, str]], tmp_path: Path
+    lab: Path, rows: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     name = rows[0]["id"]
     page = tmp_path / "page.png"

@@ -175,7 +175,7 @@ def _episodes(root: Path | None, begun: str) -> Iterator[tuple[str, str]]:
     with read_catalog(root, "read") as connection:
         for row in episode_page(connection, None, limit=_MOST).rows:
             about = f"{row.state} {row.task or ''} {Path(row.file).name}"
-            yield row.id, about
+            yield (row.id if row.number is None else str(row.number)), about
         found = complete(connection, begun, len(begun))
         yield from ((begun[: found.start] + item.text, item.detail) for item in found.items)
 

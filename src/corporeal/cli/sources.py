@@ -135,9 +135,9 @@ def _episode_files(word: str, root: Path | None, stack: ExitStack) -> list[Path]
             )
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corporeal-")))
         links = []
-        for number, row in enumerate(rows):
-            (folder / str(number)).mkdir()
-            link = folder / str(number) / Path(row.file or row.id).name
+        for row in rows:
+            (folder / row.name).mkdir()
+            link = folder / row.name / Path(row.file or row.id).name
             link.symlink_to(copies.path(row.hash, row.bytes).resolve())
             links.append(link)
     return links

@@ -50,7 +50,8 @@ def _reasons(rows: list[NotAssessedRow]) -> list[dict[str, str]]:
 
 
 def _table(rows: tuple[EpisodeRow, ...], missing: dict[str, list[NotAssessedRow]]) -> Table:
-    titles = ["episode", *(name.removesuffix("_s") for name in COLUMNS[1:])]
+    renamed = {"name": "episode", "success": "outcome", "duration_s": "duration"}
+    titles = [renamed.get(name, name) for name in COLUMNS]
     table = make_table(*titles, "not assessed", right=("score", "duration", "not assessed"))
     for row in rows:
         count = len(missing.get(row.id, [])) if row.verdict is not None else None

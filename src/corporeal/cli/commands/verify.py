@@ -33,7 +33,7 @@ def verify(
     with ExitStack() as stack:
         paths = local_paths(episodes, root, stack)
         for path in paths:
-            shown = str(path) if path in episodes else path.name
+            shown = str(path) if path in episodes else path.parent.name
             try:
                 results[shown] = verify_episode(path)
             except EpisodeError as error:
