@@ -78,3 +78,5 @@ class Batch:
     protocol: Any = None
     earlier: tuple[Synopsis, ...] = ()
     """Episodes of earlier batches, for drift."""
+    beside: frozenset[int] = frozenset()
+    """Numbers of those that are stored already, and are here to be compared with alone."""

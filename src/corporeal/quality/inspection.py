@@ -254,6 +254,7 @@ def inspect(
         defects=dataset.defects,
         protocol=request.protocol,
         earlier=earlier,
+        beside=frozenset(each.index for each in beside),
     )
     judged = assess(
         batch,

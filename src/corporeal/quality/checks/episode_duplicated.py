@@ -1,12 +1,18 @@
 """No episode is in the set twice."""
 
+import re
+
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 
 
 def find(batch: Batch) -> Findings:
-    """Yield groups of episodes whose every number is the same.
+    """Yield groups of episodes whose every number is the same, and name all but the first of each.
+
+    The first is the one with the least UUID, whichever order they are judged in; where ids are no
+    UUIDs, the one with the least number. Where a copy is stored already,
+    all that come in are named.
 
     Why: a copy counts twice in training, and in a split it puts test data into training.
     Fix: keep one of them.
@@ -19,16 +25,25 @@ def find(batch: Batch) -> Findings:
             groups.setdefault(episode.digest, []).append(episode)
     for group in groups.values():
         if len(group) > 1:
-            first, *others = group
+            first, *others = sorted(group, key=_age)
+            stored = [each for each in group if each.index in batch.beside]
+            if stored:
+                first = stored[0]
+                others = [each for each in group if each.index != first.index]
             copies = ", ".join(str(other.index) for other in others)
             verb = "is an exact copy" if len(others) == 1 else "are exact copies"
             yield Finding(
                 f"episode {copies} {verb} of episode {first.index}: "
                 f"all {first.frames} frames are the same",
-                episodes=tuple(episode.index for episode in group),
+                episodes=tuple(sorted(other.index for other in others)),
                 value=float(len(group)),
                 limit=1.0,
             )
+
+
+def _age(episode: Synopsis) -> tuple[str, int]:
+    is_uuid = re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", episode.id) is not None
+    return episode.id if is_uuid else "", episode.index
 
 
 CHECK = Check(find, topic="sets", severity="quarantine", scope="batch", formerly=("no_duplicates",))
