@@ -31,6 +31,14 @@ def test_the_one_episode_without_a_name_is_found() -> None:
     assert finding.episodes == (2,)
 
 
+def test_episodes_that_a_machine_made_need_no_name() -> None:
+    people = _made_by("a", "b", "a", "b", "c").episodes
+    made = [
+        demonstration(0, index=number, metadata={"mode": "synthetic"}) for number in range(10, 12)
+    ]
+    assert not list(CHECK.find(Batch((*people, *batch_of(*made).episodes))))
+
+
 def test_a_set_without_names_is_not_assessed() -> None:
     with pytest.raises(NotAssessed):
         list(CHECK.find(_made_by("", "", "")))

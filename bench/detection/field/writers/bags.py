@@ -16,7 +16,7 @@ from rosbags.rosbag2 import StoragePlugin
 from rosbags.rosbag2 import Writer as Writer2
 from rosbags.typesys import Stores, get_typestore
 
-from bench.detection.field.take import ACTION, IMU, STATE, TORQUE, VELOCITY, Take
+from bench.detection.field.take import ACTION, IMU, STATE, TORQUE, VELOCITY, Take, Times
 from corporeal.units import SECOND_NS
 
 Kind = Literal["bag", "db3", "mcap"]
@@ -114,11 +114,19 @@ def _joint_messages(types: Any, take: Take) -> Iterator[_Message]:
             yield _Message(TOPICS[key], _JOINTS, stamp, content)
 
 
+def _arrivals(stamps: Times) -> Times:
+    """When messages arrive: the recorder's clock goes on where the sensor's is set back."""
+    steps = np.diff(stamps)
+    steps[steps <= 0] = int(np.median(steps))
+    return np.concatenate((stamps[:1], stamps[0] + np.cumsum(steps)))
+
+
 def _imu_messages(types: Any, take: Take) -> Iterator[_Message]:
     channel = take.channel(IMU)
     vector = types["geometry_msgs/msg/Vector3"]
     unknown = np.zeros(9)
     unknown[0] = -1
+    arrivals = _arrivals(channel.time_ns)
     for number, (time_ns, row) in enumerate(zip(channel.time_ns, channel.values, strict=True)):
         stamp = EPOCH_NS + int(time_ns)
         content = types[_INERTIAL](
@@ -130,7 +138,7 @@ def _imu_messages(types: Any, take: Take) -> Iterator[_Message]:
             linear_acceleration=vector(*map(float, row[:3])),
             linear_acceleration_covariance=np.zeros(9),
         )
-        yield _Message(TOPICS[IMU], _INERTIAL, stamp, content)
+        yield _Message(TOPICS[IMU], _INERTIAL, EPOCH_NS + int(arrivals[number]), content)
 
 
 def _write_ros1(path: Path, messages: Sequence[_Message]) -> None:
