@@ -81,11 +81,54 @@ def test_a_clock_that_is_set_is_not_a_loss(monitor: HealthMonitor) -> None:
     assert _stream(monitor.read(stamp), ARM).late == 0
 
 
-def test_skew_is_against_the_middle_stream(monitor: HealthMonitor) -> None:
-    for path, delay in ((ARM, 1), (SLOW, 2), (CAMERA, 30)):
-        monitor.take(path, BEGIN_NS, BEGIN_NS + delay * 1_000_000, is_recording=False)
-    health = monitor.read(BEGIN_NS)
-    assert [_stream(health, path).skew_ms for path in (ARM, SLOW, CAMERA)] == [-1, 0, 28]
+_CLOCKS = {ARM: "robot", SLOW: "robot", CAMERA: "camera"}
+# The camera's clock began at zero, half a minute of nanoseconds and some years away.
+_OFFSET_NS = {ARM: 0, SLOW: 0, CAMERA: -BEGIN_NS + 50_502_659_000_000}
+_LATE_NS = {ARM: 1_000_000, SLOW: 9_000_000, CAMERA: 4_000_000}
+
+
+def _run_clocks(monitor: HealthMonitor, seconds: float) -> Health:
+    for sample in samples(seconds):
+        jitter = 100_000 * (sample.arrival_ns // 10_000_000 % 3)
+        arrival = sample.source_ns + _LATE_NS[sample.stream] + jitter
+        stamp = sample.source_ns + _OFFSET_NS[sample.stream]
+        monitor.take(sample.stream, stamp, arrival, is_recording=False)
+    return monitor.read(arrival)
+
+
+def test_skew_is_against_the_clock_of_a_stream_once_that_is_known(
+    small_schema: Schema, tmp_path: Path
+) -> None:
+    health = _run_clocks(HealthMonitor(small_schema, tmp_path, clocks=_CLOCKS), 6.0)
+    arm, slow, camera = (_stream(health, path) for path in (ARM, SLOW, CAMERA))
+    assert (arm.clock, slow.clock, camera.clock) == ("known", "known", "known")
+    assert arm.skew_ms == pytest.approx(0, abs=0.3)
+    assert slow.skew_ms == pytest.approx(8, abs=0.3), "its clock is the arm's"
+    assert camera.skew_ms == pytest.approx(0, abs=0.3), "an offset of the clock is no skew"
+    assert arm.skew_error_ms is not None
+    assert 0 <= arm.skew_error_ms < 0.5
+
+
+def test_skew_is_being_estimated_at_first_and_after_a_clock_was_set(
+    small_schema: Schema, tmp_path: Path
+) -> None:
+    early = _run_clocks(HealthMonitor(small_schema, tmp_path, clocks=_CLOCKS), 1.5)
+    assert [stream.skew_ms for stream in early.streams] == [None] * 4
+    known = HealthMonitor(small_schema, tmp_path, clocks=_CLOCKS)
+    health = _run_clocks(known, 6.0)
+    assert _stream(health, ARM).clock == "known"
+    stamp = BEGIN_NS + 6 * SECOND_NS
+    known.take(ARM, stamp + 5 * SECOND_NS, stamp, is_recording=False)
+    assert _stream(known.read(stamp), ARM).clock == "estimating"
+    assert _stream(known.read(stamp), ARM).skew_ms is None
+
+
+def test_samples_stamped_on_arrival_have_no_skew(monitor: HealthMonitor) -> None:
+    for number in range(500):
+        stamp = BEGIN_NS + number * 10_000_000
+        monitor.take(ARM, stamp, stamp, is_recording=False)
+    arm = _stream(monitor.read(stamp), ARM)
+    assert (arm.clock, arm.skew_ms) == ("on arrival", None)
 
 
 def test_refused_samples_and_strangers_are_alarms(monitor: HealthMonitor) -> None:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,11 +98,27 @@ def test_a_recorder_that_goes_is_told_and_one_that_comes_back_is_found(
             heard(socket, "connected")
             first.close()
             gone = heard(socket, "gone")
-            assert gone["sentence"] == f"Recorder 127.0.0.1:{port} is gone: it has ended."
+            assert gone["sentence"] == (
+                f"Recorder 127.0.0.1:{port} is offline: it closed the connection."
+            )
             assert gone["health"]["episode"] == "reach_0001"
             with Broadcast(port) as second:
                 second.publish(health(state="idle"))
                 assert heard(socket, "connected")["health"]["state"] == "idle"
+
+
+def test_a_recorder_that_ended_well_is_not_offline(workspace: Workspace) -> None:
+    with Broadcast(0) as first:
+        first.publish(health())
+        with (
+            open_client(workspace, at(first)) as client,
+            client.websocket_connect(LIVE) as socket,
+        ):
+            heard(socket, "connected")
+            first.publish(replace(health(state="ended"), episodes=3))
+            first.close()
+            ended = heard(socket, "ended")
+            assert ended["sentence"] == f"Recorder 127.0.0.1:{first.port} ended: 3 episodes."
 
 
 async def settled(read: Callable[[], int], wanted: int) -> None:
@@ -232,7 +249,7 @@ def test_the_page_shows_a_real_recorder_and_is_loud_when_its_camera_dies(
         serving(workspace, StudioSettings(recorders=(f"127.0.0.1:{port}",))) as address,
     ):
         page.goto(f"{address}/live")
-        card = page.get_by_role("region", name=f"Recorder 127.0.0.1:{port}")
+        card = page.get_by_role("region", name="Recorder reach")
         card.get_by_role("row", name=CAMERA).wait_for()
         page.get_by_alt_text("What observations/head_right sees").wait_for()
         alarm = page.get_by_role("alert").filter(has_text=f"{CAMERA} is silent")

@@ -6,11 +6,14 @@ import json
 import shutil
 import threading
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from corporeal.capture.clock import FAR_NS, format_span
+from corporeal.capture.clock import FAR_NS, ClockEstimate, format_span
+from corporeal.capture.clock_gauge import ClockGauge, skew_of
+from corporeal.capture.driver import ROBOT_CLOCK
 from corporeal.capture.trigger_group import (
     TriggerGauge,
     TriggerGroup,
@@ -25,7 +28,10 @@ from corporeal.units import SECOND_NS
 _WINDOW_NS = 2 * SECOND_NS
 _MOST_RECENT = 8192
 _MOST_STRANGERS = 32
+# Of so many samples the middle one tells how late a stream is: one late message is none.
+_LATEST = 31
 State = Literal["waiting", "good", "slow", "silent"]
+ClockState = Literal["estimating", "known", "on arrival"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,9 @@ class StreamHealth:
 
     `late` counts samples that did not come while an episode was recorded, from intervals between
     stamps of more than one and a half periods. `refused` counts samples that came and could not be
-    taken, with the last reason.
+    taken, with the last reason. `skew_ms` is how much later than its clock says the samples arrive,
+    once offset and drift of the clock are known, give or take `skew_error_ms`; `clock` says whether
+    it is known, being estimated, or cannot be since stamps are made on arrival.
     """
 
     path: str
@@ -48,6 +56,8 @@ class StreamHealth:
     reason: str
     skew_ms: float | None
     kind: str = "array"
+    skew_error_ms: float | None = None
+    clock: ClockState = "estimating"
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,8 @@ class Health:
     alarms: tuple[str, ...]
     asks: tuple[str, ...] = ()
     """What the operator is to do before the next episode."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Who records what and where: station, operator, task, as far as they were told."""
     triggers: tuple[TriggerHealth, ...] = ()
     """The groups of cameras that share a hardware trigger."""
 
@@ -88,6 +100,7 @@ class _Gauge:
     clock_step_ns: int = 0
     # Bounded, also when the arrivals of a broken source do not advance.
     recent: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
+    latest: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_LATEST))
 
     def take(self, source_ns: int, arrival_ns: int, *, is_recording: bool) -> None:
         period_ns = SECOND_NS / self.stream.rate_hz if self.stream.rate_hz else None
@@ -105,17 +118,18 @@ class _Gauge:
         self.last_source_ns, self.last_arrival_ns = source_ns, arrival_ns
         self.delay_ns = delay_ns
         self.recent.append(arrival_ns)
+        self.latest.append((source_ns, arrival_ns))
         while self.recent and arrival_ns - self.recent[0] > _WINDOW_NS:
             self.recent.popleft()
 
-    def read(self, now_ns: int, delay_ns: int | None) -> StreamHealth:
+    def read(self, now_ns: int, clock: ClockEstimate | None) -> StreamHealth:
         age_s = (
             None if self.last_arrival_ns is None else (now_ns - self.last_arrival_ns) / SECOND_NS
         )
         rate = self._rate(now_ns)
-        skew = None
-        if delay_ns is not None and self.samples:
-            skew = (self.delay_ns - delay_ns) / 1e6
+        # The sample of the middle delay stands for the latest ones.
+        by_delay = sorted(self.latest, key=lambda pair: pair[1] - pair[0])
+        skew = skew_of(clock, *by_delay[len(by_delay) // 2]) if by_delay else None
         return StreamHealth(
             path=self.stream.path,
             state=self._state(rate, age_s),
@@ -126,8 +140,10 @@ class _Gauge:
             late=self.late,
             refused=self.refused,
             reason=self.reason,
-            skew_ms=skew,
+            skew_ms=None if skew is None else skew[0],
             kind=self.stream.kind,
+            skew_error_ms=None if skew is None else skew[1],
+            clock=_clock_state(clock),
         )
 
     def _rate(self, now_ns: int) -> float:
@@ -146,10 +162,28 @@ class _Gauge:
         return "slow" if len(self.recent) > 4 and rate < 0.8 * nominal else "good"
 
 
-class HealthMonitor:
-    """Fed by the recorder with every sample, read by whoever wants to know."""
+def _clock_state(clock: ClockEstimate | None) -> ClockState:
+    if clock is None:
+        return "estimating"
+    return "on arrival" if clock.on_arrival else "known"
 
-    def __init__(self, schema: Schema, folder: Path, groups: tuple[TriggerGroup, ...] = ()) -> None:
+
+class HealthMonitor:
+    """Fed by the recorder with every sample, read by whoever wants to know.
+
+    `clocks` names the clock that stamps each stream; without a name it is the robot's.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        folder: Path,
+        groups: tuple[TriggerGroup, ...] = (),
+        clocks: Mapping[str, str] | None = None,
+    ) -> None:
+        names = clocks or {}
+        self._clock_of = {s.path: names.get(s.path, ROBOT_CLOCK) for s in schema.streams}
+        self._clocks = {name: ClockGauge() for name in self._clock_of.values()}
         self._triggers = tuple(
             TriggerGauge(group.name, paths, group_rate_hz(paths, schema))
             for group, paths in ((group, group_paths(group, schema)) for group in groups)
@@ -168,6 +202,7 @@ class HealthMonitor:
         """Note a sample; only what is missing from an episode counts as late."""
         with self._lock:
             self._gauges[path].take(source_ns, arrival_ns, is_recording=is_recording)
+            self._clocks[self._clock_of[path]].take(source_ns, arrival_ns)
             for group in self._triggers:
                 group.take(path, source_ns, arrival_ns, is_recording=is_recording)
 
@@ -216,12 +251,15 @@ class HealthMonitor:
         written_bytes: int = 0,
         slowest_sync_s: float = 0.0,
         asks: tuple[str, ...] = (),
+        facts: Mapping[str, str] | None = None,
     ) -> Health:
         """Everything, now."""
         with self._lock:
-            delays = sorted(g.delay_ns for g in self._gauges.values() if g.samples)
-            middle = delays[len(delays) // 2] if delays else None
-            streams = tuple(gauge.read(now_ns, middle) for gauge in self._gauges.values())
+            clocks = {name: gauge.estimate() for name, gauge in self._clocks.items()}
+            streams = tuple(
+                gauge.read(now_ns, clocks[self._clock_of[path]])
+                for path, gauge in self._gauges.items()
+            )
             triggers = tuple(group.read() for group in self._triggers)
             steps = {path: gauge.clock_step_ns for path, gauge in self._gauges.items()}
         free = shutil.disk_usage(self._folder).free
@@ -251,6 +289,7 @@ class HealthMonitor:
                 ),
             ),
             asks=asks,
+            facts=dict(facts or {}),
             triggers=triggers,
         )
 

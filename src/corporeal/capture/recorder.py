@@ -31,6 +31,8 @@ _log = logging.getLogger("corporeal.capture")
 _HEALTH_EVERY_S = 0.25
 # Where there is a protocol, what a source says of these does not count.
 _AGREED = ("task", "protocol")
+# What people call a recorder by.
+_NAMED = ("station", "operator", "task")
 State = Literal["idle", "recording", "post-roll", "ended"]
 
 
@@ -81,7 +83,12 @@ class Recorder:
         self._on_episode = on_episode
         self._clock = HostClock()
         make_folder(settings.out)
-        self._monitor = HealthMonitor(self._schema, settings.out, self.team.triggers)
+        self._monitor = HealthMonitor(
+            self._schema,
+            settings.out,
+            self.team.triggers,
+            {stream.path: self.rig.source(stream.path) for stream in self._schema.streams},
+        )
         self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
         self._intake = Intakes(sources, self._packers, self._monitor)
         self._lost: dict[str, str] = {}
@@ -171,6 +178,7 @@ class Recorder:
     def health(self) -> Health:
         """Everything, now."""
         takes = list(self._takes)
+        facts = {**self.rig.metadata, **self.settings.metadata}
         waiting = sum(each.waiting * self._packers[path].row_bytes
                       for path, each in self._workers.items())  # fmt: skip
         return self._monitor.read(
@@ -183,6 +191,7 @@ class Recorder:
             written_bytes=sum(take.journal.synced_bytes for take in takes),
             slowest_sync_s=max((take.journal.slowest_sync_s for take in takes), default=0.0),
             asks=self._start_watch.asks() if self._running is None else (),
+            facts={name: str(facts[name]) for name in _NAMED if facts.get(name)},
         )
 
     def _moment_ns(self) -> int:

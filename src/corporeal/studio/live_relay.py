@@ -17,6 +17,7 @@ from typing import Any, Literal
 from corporeal.capture.broadcast import KEY_VARIABLE, PICTURES, PORTS, health_key
 from corporeal.capture.thumbnail import framed, unframed
 from corporeal.errors import CorporealError
+from corporeal.words import counted
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 5.0
 _OPEN_S = 3.0
@@ -27,7 +28,7 @@ _WAITING = 64
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]{1,253}):([0-9]{1,5})")
 _NO_RECORDER = "what answers there is no recorder of Corporeal"
 _STRANGER = f"it is another user's; set {KEY_VARIABLE} to the key of that user"
-Status = Literal["searching", "connected", "gone"]
+Status = Literal["searching", "connected", "ended", "gone"]
 Message = str | bytes
 
 
@@ -95,7 +96,7 @@ class LiveRelay:
             reason = "nothing answers there"
             try:
                 await self._listen(upstream)
-                reason = "it has ended"
+                reason = "it closed the connection"
             except TimeoutError:
                 reason = f"it has said nothing for {_SILENT_S:.0f} s"
             except OSError:
@@ -147,12 +148,17 @@ class LiveRelay:
 
     def _miss(self, upstream: _Upstream, reason: str) -> None:
         """Tell that a recorder is not there; one that was never seen here is not spoken of."""
-        was_seen = upstream.health is not None
+        health = upstream.health
         upstream.pictures.clear()
-        if self.is_looking and not was_seen:
+        if self.is_looking and health is None:
             return
-        status: Status = "gone" if was_seen else "searching"
-        verb = "is gone" if was_seen else "cannot be reached"
+        if health is not None and health.get("state") == "ended":
+            done = health.get("episodes")
+            count = counted(done if isinstance(done, int) else 0, "episode")
+            self._say(upstream, "ended", f"Recorder {upstream.address} ended: {count}.")
+            return
+        status: Status = "gone" if health is not None else "searching"
+        verb = "is offline" if health is not None else "cannot be reached"
         self._say(upstream, status, f"Recorder {upstream.address} {verb}: {reason}.")
 
     def _say(self, upstream: _Upstream, status: Status, sentence: str) -> None:

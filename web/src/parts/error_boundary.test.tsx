@@ -2,6 +2,7 @@
 import "../testing/dom";
 import { fireEvent, render, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
+import { serve } from "../testing/fake_server";
 import { ErrorBoundary } from "./error_boundary";
 import { Notice } from "./notice";
 
@@ -25,10 +26,28 @@ test("a part that cannot be drawn says why, and another page is another attempt"
   expect(screen.getByText("well")).toBeTruthy();
 });
 
-test("a page that is older than the server asks to be loaded again", () => {
+const notFetched = "Failed to fetch dynamically imported module: scene.js";
+
+test("a page that is older than the server asks to be loaded again", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
-  render(show("/one", "Failed to fetch dynamically imported module: scene.js"));
-  expect(screen.getByRole("heading").textContent).toBe("Studio was updated");
+  serve({ "/session": () => ({}) });
+  render(show("/one", notFetched));
+  expect((await screen.findByRole("heading")).textContent).toBe("Studio was updated");
+});
+
+test("while the server is away nothing is called updated, and the page comes with the server", async () => {
+  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const reload = vi.spyOn(window.location, "reload").mockImplementation(() => undefined);
+  serve({
+    "/session": () => {
+      throw new TypeError("Failed to fetch");
+    },
+  });
+  render(show("/one", notFetched));
+  expect((await screen.findByRole("alert")).textContent).toMatch(/server does not answer/);
+  expect(screen.queryByText(/updated/)).toBeNull();
+  window.dispatchEvent(new CustomEvent("studio:reachable", { detail: true }));
+  expect(reload).toHaveBeenCalledOnce();
 });
 
 test("what went wrong is told in the server's sentence, with a way on", () => {

@@ -54,10 +54,12 @@ function belongsTo(target: EventTarget | null, key: string): boolean {
 
 window.addEventListener("keydown", (event) => {
   if (event.defaultPrevented) return;
+  // A dialog covers the page: no key of the page works behind it, and Escape closes it.
+  if (document.querySelector("dialog[open]")) return;
   const key = keyOf(event);
   if (isTyping(event.target) && key !== "Escape") return;
   if (belongsTo(event.target, key)) return;
-  // The newest comes first: a dialog covers the page below it.
+  // The newest comes first: a part of the page before the page.
   for (let place = active.length - 1; place >= 0; place -= 1) {
     const shortcut = active[place] as Shortcut;
     if (!shortcut.keys.includes(key)) continue;

@@ -256,8 +256,16 @@ def _row(stream: StreamHealth) -> tuple[str | Text, ...]:
         f"{stream.samples:,}",
         Text(str(stream.late), style="yellow" if stream.late else "dim"),
         Text(str(stream.refused), style="red" if stream.refused else "dim"),
-        "" if stream.skew_ms is None else f"{stream.skew_ms:+.1f} ms",
+        _skew(stream),
     )
+
+
+def _skew(stream: StreamHealth) -> str:
+    if not stream.samples:
+        return ""
+    if stream.skew_ms is None:
+        return "estimating" if stream.clock == "estimating" else stream.clock
+    return f"{stream.skew_ms:+.1f} ± {stream.skew_error_ms or 0.0:.1f} ms"
 
 
 def _report(

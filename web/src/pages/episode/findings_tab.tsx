@@ -2,8 +2,9 @@ import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { FindingCard } from "./finding_card";
 import "./findings_tab.css";
+import { count } from "../../parts/words";
 import { Adherence, assessedText, NotAssessed } from "./not_assessed";
-import { byWeight, count, isIncident, storyOf } from "./story";
+import { byWeight, isIncident, storyOf } from "./story";
 
 export interface FindingsTabProps {
   episode: EpisodeDetail;

@@ -1,5 +1,5 @@
 import type { EpisodeDetail } from "../../api/schema";
-import { count } from "./story";
+import { count } from "../../parts/words";
 
 /** How many checks could look at the episode: what a verdict rests on. */
 export function assessedText({ row, checks, not_assessed, assessments }: EpisodeDetail): string {

@@ -1,6 +1,7 @@
 // An episode's outcome in one sentence, and the moment it turns on: what a newcomer looks for.
 import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
 import { severityRank } from "../../parts/severity";
+import { count } from "../../parts/words";
 import { momentText } from "./wording";
 
 export interface Story {
@@ -134,8 +135,4 @@ function before(episode: EpisodeDetail, timeNs: number): string {
   if (!first) return "";
   const detail = first.detail ? ` (${first.detail})` : "";
   return `, after ${first.label.replaceAll("_", " ")}${detail} at ${momentText(first.start_ns)}`;
-}
-
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }

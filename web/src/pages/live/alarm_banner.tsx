@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { type Alarm, withoutNumbers } from "./health";
+import { type Alarm, stopped, withoutNumbers } from "./health";
 import { useSiren } from "./use_siren";
 
 /** Everything that is wrong, where nobody can miss it: red, in the title of the window, and heard. */
@@ -20,12 +20,12 @@ export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
       {loud.length > 0 && (
         <div className="alarm-loud">
           <p className="alarm-spoken" role="alert">
-            {[...new Set(loud.map((alarm) => withoutNumbers(alarm.sentence)))].join(". ")}
+            {[...new Set(loud.map((alarm) => stopped(withoutNumbers(alarm.sentence))))].join(" ")}
           </p>
           <ul aria-live="off">
             {loud.map((alarm) => (
               <li key={alarm.key}>
-                <strong>{alarm.sentence}.</strong>
+                <strong>{stopped(alarm.sentence)}</strong>
                 <span>{alarm.todo}</span>
               </li>
             ))}
@@ -36,7 +36,7 @@ export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
                 type="button"
                 onClick={() => setHeard(new Set(loud.map((alarm) => alarm.key)))}
               >
-                {sound.isAllowed ? "I have heard it" : "Seen"}
+                Acknowledge
               </button>
             )}
             <SoundButton {...sound} />
@@ -49,7 +49,7 @@ export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
             .filter((alarm) => !alarm.isLoud)
             .map((alarm) => (
               <li key={alarm.key}>
-                {alarm.sentence}. <span className="muted">{alarm.todo}</span>
+                {stopped(alarm.sentence)} <span className="muted">{alarm.todo}</span>
               </li>
             ))}
         </ul>

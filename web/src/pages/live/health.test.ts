@@ -4,8 +4,11 @@ import {
   bytesText,
   elapsedText,
   type Health,
+  nameOf,
   type Recorder,
   type StreamHealth,
+  skewText,
+  stopped,
   withoutNumbers,
 } from "./health";
 import { grown } from "./live_feed";
@@ -79,10 +82,48 @@ describe("alarms", () => {
     const gone = {
       ...recorder,
       status: "gone" as const,
-      sentence: "Recorder 127.0.0.1:8790 is gone.",
+      sentence: "Recorder 127.0.0.1:8790 is offline: nothing answers there.",
     };
     expect(alarmsOf(gone)[0]?.isLoud).toBe(true);
-    expect(alarmsOf({ ...gone, health: { ...health, state: "ended" } })).toEqual([]);
+    expect(alarmsOf({ ...gone, status: "ended" })).toEqual([]);
+  });
+
+  it("name the recorder as people do, and end with one full stop", () => {
+    const facts = { station: "st1", operator: "anna", task: "pick_place" };
+    const gone = {
+      ...recorder,
+      status: "gone" as const,
+      health: { ...health, facts },
+      sentence: "Recorder 127.0.0.1:8790 is offline: it has said nothing for 5 s.",
+    };
+    const said = alarmsOf(gone)[0]?.sentence ?? "";
+    expect(said).toBe("Recorder st1 · anna · pick_place is offline: it has said nothing for 5 s.");
+    expect(stopped(said)).toBe(said);
+    expect(stopped("no power")).toBe("no power.");
+    expect(nameOf(recorder)).toBe("127.0.0.1:8790");
+  });
+
+  it("keep addresses and names where they leave out numbers that change", () => {
+    const said = "Recorder 127.0.0.1:8790 is offline: nothing answers there.";
+    expect(withoutNumbers(said)).toBe(said);
+    expect(withoutNumbers("observations/imu_2 is silent for 1.2 s: check its cable")).toBe(
+      "observations/imu_2 is silent: check its cable",
+    );
+  });
+});
+
+describe("skew", () => {
+  it("is told with its uncertainty once the clock is known", () => {
+    const known = { ...stream, clock: "known" as const, skew_ms: 0.42, skew_error_ms: 0.87 };
+    expect(skewText(known)).toBe("+0.4 ms ± 0.9");
+    expect(skewText({ ...known, skew_ms: -1.26 })).toBe("−1.3 ms ± 0.9");
+  });
+
+  it("is never the raw offset of a clock", () => {
+    const early = { ...stream, skew_ms: null, clock: "estimating" as const };
+    expect(skewText(early)).toBe("estimating…");
+    expect(skewText({ ...stream, skew_ms: -50_502_659 })).toBe("");
+    expect(skewText({ ...early, clock: "on arrival" })).toBe("stamped on arrival");
   });
 });
 

@@ -14,7 +14,11 @@ export interface StreamHealth {
   late: number;
   refused: number;
   reason: string;
+  /** How much later than its clock says its samples arrive, and two deviations of that. */
   skew_ms: number | null;
+  skew_error_ms?: number | null;
+  /** Recorders of earlier versions do not say it. */
+  clock?: "estimating" | "known" | "on arrival";
 }
 
 export interface Health {
@@ -29,11 +33,13 @@ export interface Health {
   slowest_sync_s: number;
   disk_free_bytes: number;
   alarms: string[];
+  /** Station, operator and task, as far as the recorder was told. */
+  facts?: Record<string, string>;
 }
 
 export interface Recorder {
   address: string;
-  status: "searching" | "connected" | "gone";
+  status: "searching" | "connected" | "ended" | "gone";
   sentence: string;
   health: Health | null;
   /** The rate of each stream in the last half minute, the newest last. */
@@ -73,8 +79,15 @@ function isDead(stream: StreamHealth, sentence: string): boolean {
 export function alarmsOf(recorder: Recorder): Alarm[] {
   const { address, health, status } = recorder;
   if (status === "gone") {
-    if (health?.state === "ended") return [];
-    return [{ key: `${address} gone`, sentence: recorder.sentence, isLoud: true, todo: todoGone }];
+    const sentence = recorder.sentence || `Recorder ${address} is offline.`;
+    return [
+      {
+        key: `${address} gone`,
+        sentence: sentence.replace(address, nameOf(recorder)),
+        isLoud: true,
+        todo: todoGone,
+      },
+    ];
   }
   const found = (health?.alarms ?? []).map((sentence): Alarm => {
     const key = keyOf(address, sentence);
@@ -87,9 +100,33 @@ export function alarmsOf(recorder: Recorder): Alarm[] {
   return found.sort((a, b) => Number(b.isLoud) - Number(a.isLoud));
 }
 
-/** A sentence without the numbers in it, which change all the time. */
+/** What people call a recorder: station, operator and task; its address where it was told none. */
+export function nameOf({ health, address }: Recorder): string {
+  const { station, operator, task } = health?.facts ?? {};
+  return [station, operator, task].filter(Boolean).join(" · ") || address;
+}
+
+/** A sentence without the durations and counts in it, which change all the time; names stay. */
 export function withoutNumbers(sentence: string): string {
-  return sentence.replace(/ (for )?[\d.,]+ s\b/g, "").replace(/[\d.,]+/g, "some");
+  return sentence
+    .replace(/ (?:for )?\d[\d.,]* (?:s|GB)\b/g, "")
+    .replace(/: \d[\d,]* (?=samples )/g, ": ");
+}
+
+/** One sentence, with one full stop. */
+export function stopped(sentence: string): string {
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}
+
+/** "+0.4 ms ± 0.9"; what is not known is said, and a raw offset of a clock is never shown. */
+export function skewText(stream: StreamHealth): string {
+  if (!stream.samples) return "";
+  if (stream.clock === "on arrival") return "stamped on arrival";
+  if (stream.clock !== "known" || stream.skew_ms === null)
+    return stream.clock === undefined ? "" : "estimating…";
+  const sign = stream.skew_ms < 0 ? "−" : "+";
+  const error = stream.skew_error_ms ?? 0;
+  return `${sign}${Math.abs(stream.skew_ms).toFixed(1)} ms ± ${error.toFixed(1)}`;
 }
 
 export function bytesText(bytes: number): string {

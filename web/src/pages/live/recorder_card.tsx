@@ -1,22 +1,29 @@
-import { alarmsOf, bytesText, elapsedText, type Health, type Recorder } from "./health";
+import { count } from "../../parts/words";
+import { alarmsOf, bytesText, elapsedText, type Health, nameOf, type Recorder } from "./health";
 import { StreamTable } from "./stream_table";
 
 /** One recorder: what it does, how its streams do, what its cameras see. */
 export function RecorderCard({ recorder }: { recorder: Recorder }) {
   const { health, status } = recorder;
-  const isGone = status !== "connected";
+  const isGone = status === "gone" || status === "searching";
+  const isOld = status !== "connected";
   const isBad = alarmsOf(recorder).some((alarm) => alarm.isLoud);
   return (
     <section
       className={`recorder card ${isBad ? "recorder-bad" : ""}`}
-      aria-label={`Recorder ${recorder.address}`}
+      aria-label={`Recorder ${nameOf(recorder)}`}
     >
       <header>
         <h2>
-          <State recorder={recorder} /> {health?.episode || recorder.address}
+          <State recorder={recorder} /> {nameOf(recorder)}
         </h2>
-        {health?.episode && <span className="muted mono">{recorder.address}</span>}
+        <span className="muted mono">
+          {[health?.episode, nameOf(recorder) === recorder.address ? "" : recorder.address]
+            .filter(Boolean)
+            .join(" · ")}
+        </span>
       </header>
+      {status === "ended" && <p className="muted">{recorder.sentence}</p>}
       {isGone && (
         <p className="recorder-gone">
           {recorder.sentence || `Looking for a recorder at ${recorder.address}.`}
@@ -30,7 +37,7 @@ export function RecorderCard({ recorder }: { recorder: Recorder }) {
         </p>
       )}
       {health && (
-        <div className={isGone ? "recorder-old" : undefined}>
+        <div className={isOld ? "recorder-old" : undefined}>
           <Facts health={health} />
           <Pictures recorder={recorder} />
           <StreamTable recorder={recorder} />
@@ -42,9 +49,10 @@ export function RecorderCard({ recorder }: { recorder: Recorder }) {
 
 function State({ recorder }: { recorder: Recorder }) {
   const { health, status } = recorder;
-  if (health?.state === "ended") return <span className="chip">ended</span>;
+  if (status === "ended" || health?.state === "ended")
+    return <span className="chip">ended, {count(health?.episodes ?? 0, "episode")}</span>;
   if (status !== "connected")
-    return <span className="chip fail">{status === "gone" ? "gone" : "not there"}</span>;
+    return <span className="chip fail">{status === "gone" ? "offline" : "not found"}</span>;
   const isRecording = health?.state === "recording";
   return (
     <span className={isRecording ? "chip recorder-on" : "chip"}>
@@ -59,9 +67,13 @@ function Facts({ health }: { health: Health }) {
     ["Running for", elapsedText(health.elapsed_s), false],
     ["Episodes done", String(health.episodes), false],
     ["Disk left", bytesText(health.disk_free_bytes), isFull],
-    ["Waiting in buffers", bytesText(health.waiting_bytes), health.waiting_bytes > 256e6],
+    ["Buffered", bytesText(health.waiting_bytes), health.waiting_bytes > 256e6],
     ["Written, this episode", bytesText(health.written_bytes), false],
-    ["Slowest sync", `${(health.slowest_sync_s * 1000).toFixed(0)} ms`, health.slowest_sync_s > 1],
+    [
+      "Slowest disk flush",
+      `${(health.slowest_sync_s * 1000).toFixed(0)} ms`,
+      health.slowest_sync_s > 1,
+    ],
   ];
   return (
     <dl className="recorder-facts">

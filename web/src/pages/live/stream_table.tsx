@@ -1,4 +1,4 @@
-import type { Recorder, StreamHealth } from "./health";
+import { type Recorder, type StreamHealth, skewText } from "./health";
 import { Sparkline } from "./sparkline";
 
 const words: Record<StreamHealth["state"], string> = {
@@ -21,7 +21,7 @@ export function StreamTable({ recorder }: { recorder: Recorder }) {
           <tr>
             <th scope="col">Stream</th>
             <th scope="col">State</th>
-            <th scope="col">Rate, of what it should be</th>
+            <th scope="col">Rate (actual / expected)</th>
             <th scope="col">Last 30 s</th>
             <th scope="col" className="right">
               Age
@@ -30,12 +30,12 @@ export function StreamTable({ recorder }: { recorder: Recorder }) {
               Missed
             </th>
             <th scope="col" className="right">
-              Refused
+              Dropped
             </th>
             <th
               scope="col"
               className="right"
-              title="How much later than the middle of all streams its samples arrive"
+              title="How much later than its clock says its samples arrive, once offset and drift of the clock are estimated"
             >
               Skew
             </th>
@@ -75,15 +75,13 @@ function Row({ stream, values }: { stream: StreamHealth; values: number[] }) {
         {stream.refused.toLocaleString("en")}
         {stream.reason && <small>{stream.reason}</small>}
       </td>
-      <td className="num right">
-        {stream.skew_ms === null ? "" : `${stream.skew_ms.toFixed(1)} ms`}
-      </td>
+      <td className="num right">{skewText(stream)}</td>
     </tr>
   );
 }
 
 function Rate({ stream }: { stream: StreamHealth }) {
-  if (!stream.nominal_hz) return <span className="muted">when something happens</span>;
+  if (!stream.nominal_hz) return <span className="muted">on event</span>;
   const rate = stream.state === "silent" ? 0 : stream.rate_hz;
   const part = Math.min(rate / stream.nominal_hz, 1);
   return (
