@@ -13,9 +13,11 @@ from tests.catalog.demonstration_files import write_demonstration, write_demonst
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import (
+    EpisodeMark,
     EpisodeRow,
     assessments_of,
     findings_of,
+    mark_episodes,
     move_episodes,
     scores_of,
 )
@@ -120,6 +122,22 @@ def test_what_a_person_decided_stays_and_a_release_keeps_its_episodes(
         second: ("released", "quarantined"),
         third: ("quarantined", "quarantined"),
     }
+
+
+def test_a_verdict_of_a_person_survives_even_where_the_checks_agreed_with_it_before(
+    workspace: Workspace, recordings: Path
+) -> None:
+    take(workspace, [recordings / "d00.h5"])
+    (row,) = _rows(workspace)
+    with workspace.database.write() as connection:
+        mark_episodes(connection, [row.id], EpisodeMark("accepted", "I saw it"), who="lena")
+    (kept,) = _again(workspace, policy=Policy.parse(STRICT)).having("kept")
+    assert kept.reason is not None
+    assert kept.reason.startswith("stays accepted, since lena decided accepted (I saw it); ")
+    (row,) = _rows(workspace)
+    assert (row.state, row.verdict, row.policy) == ("accepted", "accepted", "strict@1.0.0")
+    with workspace.database.read() as connection:
+        assert assessments_of(connection, row.id)[-1].verdict == "quarantined"
 
 
 def test_an_episode_whose_object_is_gone_is_named_and_stays_as_it_was(

@@ -72,7 +72,7 @@ def test_a_release_is_made_read_and_verified_without_a_terminal(
     expect(page.get_by_text("Accepted 2 episodes.")).to_be_visible()
     expect(page.locator(".chip.accepted").filter(has=page.get_by_role("img"))).to_have_count(2)
     page.get_by_role("link", name="Releases").click()
-    page.get_by_role("link", name="New release").click()
+    page.get_by_role("button", name="New release").click()
     form = page.get_by_role("form", name="New release")
     form.get_by_label("Name").fill("reaches")
     form.get_by_label("Which episodes").fill("number in (2, 3)")

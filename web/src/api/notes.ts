@@ -15,6 +15,9 @@ export function settleNote(id: string, number: number): Promise<EpisodeNote> {
   return sendJson("POST", below(id, `notes/${number}/resolve`));
 }
 
+/** What the lane of notes is called. */
+export const noteLane = "notes";
+
 /** Open notes of moments as a lane of the timeline; none where there are none. */
 export function noteLanes(notes: EpisodeNote[]): LaneFacts[] {
   const pinned = notes.filter((note) => note.time_ns !== null && !note.resolved);
@@ -25,5 +28,5 @@ export function noteLanes(notes: EpisodeNote[]): LaneFacts[] {
     start_ns: note.time_ns as number,
     end_ns: note.time_ns as number,
   }));
-  return [{ name: "notes", items: items.sort((a, b) => a.start_ns - b.start_ns) }];
+  return [{ name: noteLane, items: items.sort((a, b) => a.start_ns - b.start_ns) }];
 }

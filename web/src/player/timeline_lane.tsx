@@ -1,4 +1,5 @@
 import { memo } from "react";
+import { noteLane } from "../api/notes";
 import type { LaneFacts } from "../api/schema";
 import { laneBars } from "./timeline_rows";
 import type { Tip } from "./timeline_tip";
@@ -29,8 +30,11 @@ export const TimelineLane = memo(function TimelineLane({
         {bars.map(({ item, isEvent, from, to }) => (
           <li
             key={`${item.start_ns} ${item.label}`}
-            className={isEvent ? "is-event" : ""}
-            style={{ left: `${from * 100}%`, width: `${(to - from) * 100}%` }}
+            className={lane.name === noteLane ? "is-pin" : isEvent ? "is-event" : ""}
+            style={{
+              left: `${from * 100}%`,
+              width: lane.name === noteLane ? undefined : `${(to - from) * 100}%`,
+            }}
             onPointerEnter={() =>
               onTip({ share: from, timeNs: item.start_ns, text: item.label, more: item.detail })
             }

@@ -64,7 +64,7 @@ EPISODE_FIELDS = {
     "task": ("sc:Text", "What was done."),
     "robot": ("sc:Text", "With which robot."),
     "success": ("sc:Boolean", "Whether it succeeded; empty where nobody said."),
-    "verdict": ("sc:Text", "What the automatic checks say."),
+    "verdict": ("sc:Text", "What a person decided, or else what the checks say."),
     "score": ("cr:Float64", "Its score, higher is better."),
     "duration_s": ("cr:Float64", "How long it is, in seconds."),
 }

@@ -138,7 +138,7 @@ def _tasks(facts: CardFacts) -> str:
 
 def _quality(facts: CardFacts) -> str:
     said = spread(facts.verdicts, facts.episodes)
-    lines = [f"Verdicts of the automatic checks: {said}."]
+    lines = [f"Verdicts, of people where they decided, or else of the checks: {said}."]
     known = [share for share in facts.outcomes if share.name != UNKNOWN]
     if known:
         lines.append(f"Outcomes: {spread(facts.outcomes, facts.episodes)}.")

@@ -5,12 +5,13 @@ import "./facet_panel.css";
 import { Histogram } from "./histogram";
 
 // Those that split the list best come first; the rest is there when it is needed.
-const openFirst = new Set(["verdict", "failure", "task", "operator", "finding"]);
+const openFirst = new Set(["verdict", "failure", "task", "operator", "tag", "finding"]);
 const shownOrder = [
   "verdict",
   "failure",
   "task",
   "operator",
+  "tag",
   "finding",
   "station",
   "batch",

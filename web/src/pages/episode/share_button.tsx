@@ -26,7 +26,7 @@ function StillButton() {
       title="Copy the picture of the chosen camera"
       onClick={() => void copy()}
     >
-      ⎘<span className="episode-head-long"> {said || "Copy still"}</span>
+      ▣<span className="episode-head-long"> {said || "Copy still"}</span>
     </button>
   );
 }

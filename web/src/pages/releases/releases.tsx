@@ -5,6 +5,7 @@ import { useMay } from "../../api/session";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
+import { go } from "../../parts/router";
 import { NewReleaseForm } from "./new_release";
 import { ReleaseView } from "./release_view";
 import "./releases.css";
@@ -32,9 +33,9 @@ function ReleaseList() {
           </p>
         </div>
         {mayRelease && (
-          <Link className="button primary" href="/releases/new">
+          <button type="button" className="primary" onClick={() => go("/releases/new")}>
             New release
-          </Link>
+          </button>
         )}
       </header>
       {value.length === 0 ? (
