@@ -352,6 +352,62 @@ def test_stop_ends_it_soon_and_says_so(recorder: Make) -> None:
     assert time.monotonic() - begin < 5
 
 
+def test_a_stop_while_encoders_are_behind_loses_nothing_that_was_handed_over(
+    recorder: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Recorder] = []
+    handed = [0]
+
+    def read() -> Items:
+        yield mark("start", 0.0)
+        for number in range(300):
+            stamp = BEGIN_NS + number * SECOND_NS // 100
+            yield Sample(ARM, stamp, stamp, np.full(3, number))
+            yield Sample(CAMERA, stamp, stamp, np.zeros((16, 32, 3), np.uint8))
+            handed[0] += 1
+        made[0].stop()
+        yield mark("end", 20.0)
+
+    made.append(recorder(read, is_live=True))
+    packer = made[0]._packers[CAMERA]
+    real = packer.pack
+
+    def slowly(checked: Any) -> bytes:
+        time.sleep(0.05)
+        return real(checked)
+
+    monkeypatch.setattr(packer, "pack", slowly)
+    with _one(made[0].run()) as episode:
+        refused = episode.metadata["losses"].get(CAMERA, {"refused": 0})["refused"]
+        assert len(episode[ARM]) == handed[0] == 300
+        assert len(episode[CAMERA]) + refused == 300
+        assert refused == 0 or "samples were refused" in episode.metadata["quarantine"]
+
+
+def test_pictures_whose_encoder_is_behind_are_kept_raw_and_encoded_later(
+    recorder: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("corporeal.capture.encoding.RAW_AFTER_S", 0.0)
+    kept: list[bool] = []
+    real = JournalWriter.append
+
+    def append(self: JournalWriter, stream: str, *more: Any, **options: Any) -> None:
+        kept.append(bool(options.get("is_raw")))
+        real(self, stream, *more, **options)
+
+    monkeypatch.setattr(JournalWriter, "append", append)
+
+    def read() -> Items:
+        for item in _good():
+            time.sleep(0.001)
+            yield item
+
+    with _one(recorder(read, is_live=True).run()) as episode:
+        assert sum(kept) >= len(episode[CAMERA]) > 0
+        picture = episode[CAMERA][0]
+    assert abs(int(picture.mean()) - int(round(picture.mean() / 5) * 5)) <= 2
+
+
 def test_a_live_source_without_marks_is_one_demonstration(recorder: Make) -> None:
     def endless() -> Items:
         for number in range(10**9):

@@ -129,7 +129,7 @@ def test_a_raw_picture_of_another_size_is_refused(tmp_path: Path) -> None:
     writer = JournalWriter(path, _header(), ["debug/v"], raw=["debug/v"], sync_every_s=None)
     writer.append("debug/v", 0, 0, b"short", is_raw=True)
     writer.close()
-    with pytest.raises(WriteError, match="got 5 bytes of a raw picture; expected 4608"):
+    with pytest.raises(WriteError, match="got 5 bytes of a raw picture; expected 9216"):
         recover(path)
     assert path.exists()
 

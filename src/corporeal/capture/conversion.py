@@ -61,6 +61,8 @@ class _Survey:
     actions_ns: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     """The clock of each stream that has samples."""
+    refused: dict[str, int] = field(default_factory=dict)
+    """How many samples of a stream came and could not be taken."""
     far: dict[str, str] = field(default_factory=dict)
     """The streams with stamps that are far from their arrival, in words."""
 
@@ -208,6 +210,10 @@ def _read_marks(journal: Journal, survey: _Survey) -> None:
         if mark["what"] == "segment":
             survey.switches.append((arrival_ns, mark["metadata"]))
             continue
+        if mark["what"] == "losses":
+            counts = mark["metadata"]["losses"]
+            survey.refused = {stream: int(each["refused"]) for stream, each in counts.items()
+                              if each["refused"]}  # fmt: skip
         if mark["what"] == "warning":
             survey.warnings.append((arrival_ns, mark["metadata"]["message"]))
             continue
@@ -266,6 +272,8 @@ def _metadata(
     reasons = [] if reason is None else [reason]
     reasons += [f"{stream}: {words}: its clock was set, or is broken"
                 for stream, words in survey.far.items()]  # fmt: skip
+    reasons += [f"{stream}: {count} samples were refused while it was recorded"
+                for stream, count in survey.refused.items()]  # fmt: skip
     if survey.switches:
         metadata["segments"] = _segments(metadata.get("mode"), survey)
         reasons += _missing_actions(metadata["segments"], survey)

@@ -27,6 +27,8 @@ from corporeal.units import SECOND_NS
 
 _WINDOW_NS = 2 * SECOND_NS
 _MOST_RECENT = 8192
+UNSAVED_S = 0.15
+"""A sample that waits longer for the disk raises an alarm; the promise is 0.2 s."""
 _MOST_STRANGERS = 32
 # Of so many samples the middle one tells how late a stream is: one late message is none.
 _LATEST = 31
@@ -73,6 +75,8 @@ class Health:
     waiting_bytes: int
     written_bytes: int
     slowest_sync_s: float
+    unsaved_s: float
+    """The age of the oldest sample that was not on disk, at its worst in the last second."""
     disk_free_bytes: int
     alarms: tuple[str, ...]
     asks: tuple[str, ...] = ()
@@ -250,6 +254,7 @@ class HealthMonitor:
         waiting_bytes: int = 0,
         written_bytes: int = 0,
         slowest_sync_s: float = 0.0,
+        unsaved_s: float = 0.0,
         asks: tuple[str, ...] = (),
         facts: Mapping[str, str] | None = None,
     ) -> Health:
@@ -273,9 +278,11 @@ class HealthMonitor:
             waiting_bytes=waiting_bytes,
             written_bytes=written_bytes,
             slowest_sync_s=slowest_sync_s,
+            unsaved_s=unsaved_s,
             disk_free_bytes=free,
             alarms=(
                 *self._alarms(streams, state, free, slowest_sync_s),
+                *_unsaved(unsaved_s),
                 *(
                     f"{path}: its clock was set by {format_span(step)}; what was recorded then is "
                     "quarantined"
@@ -323,6 +330,15 @@ class HealthMonitor:
         if slowest_sync_s > 1.0:
             alarms.append(f"the disk took {slowest_sync_s:.1f} s to sync: it is too slow or busy")
         return alarms
+
+
+def _unsaved(unsaved_s: float) -> list[str]:
+    if unsaved_s <= UNSAVED_S:
+        return []
+    return [
+        f"samples waited {1e3 * unsaved_s:.0f} ms for the disk, and a power cut would lose them: "
+        "end other programs, use a faster disk, or record fewer or smaller pictures"
+    ]
 
 
 def write_health(path: Path, health: Health) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,11 @@ class OpenEpisode:
     losses_before: Losses
     end_ns: int | None = None
     reason: str | None = None
+    losses_noted: Losses = field(default_factory=dict)
 
     def add(self, packed: Packed) -> None:
         """Journal one sample."""
-        self.journal.append(packed.stream, packed.source_ns, packed.arrival_ns, packed.payload)
+        self._append(packed, packed.received_s)
 
     def add_pre_roll(self, recent: Iterable[Packed]) -> None:
         """Journal what came before, in chunks of a tenth of a second: damage costs one of them."""
@@ -53,8 +54,15 @@ class OpenEpisode:
             if packed.arrival_ns - begin_ns >= _PRE_ROLL_CHUNK_NS:
                 self.journal.cut()
                 begin_ns = packed.arrival_ns
-            self.add(packed)
+            self._append(packed, None)
         self.journal.cut()
+
+    def _append(self, packed: Packed, received_s: float | None) -> None:
+        """What came before the journal was there has waited for it since now, and no longer."""
+        self.journal.append(
+            packed.stream, packed.source_ns, packed.arrival_ns, packed.payload,
+            received_s=received_s, is_raw=packed.is_raw,
+        )  # fmt: skip
 
     def begin(self, time_ns: int, facts: dict[str, Any], warnings: tuple[str, ...]) -> None:
         """The demonstration begins; `warnings` say what is off as it does."""
@@ -78,16 +86,21 @@ class OpenEpisode:
 
     def close(self, now_ns: int, losses: Losses) -> None:
         """Note what was lost since the start, and end the journal."""
+        try:
+            self.note_losses(now_ns, losses)
+        finally:
+            self.journal.close()
+
+    def note_losses(self, now_ns: int, losses: Losses) -> None:
+        """Write down what was lost since the start, if that is more than was written before."""
         lost = {
             stream: {what: count - self.losses_before[stream][what] for what, count in now.items()}
             for stream, now in losses.items()
         }
         lost = {stream: counts for stream, counts in lost.items() if any(counts.values())}
-        try:
-            if lost:
-                self.journal.mark("losses", now_ns, {"losses": lost})
-        finally:
-            self.journal.close()
+        if lost != self.losses_noted:
+            self.journal.mark("losses", now_ns, {"losses": lost})
+            self.losses_noted = lost
 
 
 def open_take(
@@ -121,12 +134,14 @@ def open_take(
         "roll": None if is_open_ended else {"pre_s": roll_s[0], "post_s": roll_s[1]},
     }
     paths = [stream.path for stream in rig.schema.streams]
+    cameras = [stream.path for stream in rig.schema.streams if stream.kind in ("video", "depth")]
     while True:
         name, index = free_name(folder, rig.resolve(), metadata, index)
         try:
             journal = JournalWriter(
-                folder / f"{name}{JOURNAL_SUFFIX}", header, paths, sync_every_s=sync_every_s
-            )
+                folder / f"{name}{JOURNAL_SUFFIX}", header, paths, raw=cameras,
+                sync_every_s=sync_every_s,
+            )  # fmt: skip
             break
         except JournalTakenError:
             continue

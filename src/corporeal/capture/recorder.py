@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import threading
 import time
@@ -15,19 +14,20 @@ from typing import Any, Literal
 from corporeal.capture.clock import HostClock
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import DriverError, Mark, RecordingSource, Rig, Sample
+from corporeal.capture.encoding import Encoding
 from corporeal.capture.health import Health, HealthMonitor
 from corporeal.capture.open_episode import OpenEpisode, make_folder, open_take
 from corporeal.capture.operator_mark import OperatorMark, segment_mark
 from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.rig import TeamDocuments, join_sources
-from corporeal.capture.source_thread import Ended, Intakes, Item, Refused, Taken, room
+from corporeal.capture.source_thread import Ended, Intakes, Item, Refused, Taken
 from corporeal.capture.start_state import StartWatch
 from corporeal.capture.trigger import Automatic, Button, Trigger
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
+from corporeal.errors import WriteError
 
-_log = logging.getLogger("corporeal.capture")
 _HEALTH_EVERY_S = 0.25
 # Where there is a protocol, what a source says of these does not count.
 _AGREED = ("task", "protocol")
@@ -79,8 +79,7 @@ class Recorder:
         self._is_live = any(source.driver.is_live for source in sources)
         self._schema = self.rig.resolve()
         self._trigger = trigger or Automatic(at_once=sources[0].driver.is_live)
-        self._on_health, self._on_picture = on_health, on_picture
-        self._on_episode = on_episode
+        self._on_health, self._on_episode = on_health, on_episode
         self._clock = HostClock()
         make_folder(settings.out)
         self._monitor = HealthMonitor(
@@ -94,11 +93,13 @@ class Recorder:
         self._lost: dict[str, str] = {}
         self._marked: queue.SimpleQueue[tuple[int, OperatorMark]] = queue.SimpleQueue()
         self._error: BaseException | None = None
-        self._workers = {
-            path: Worker(self._pack_slowly, path, waiting=room(packer))
-            for path, packer in self._packers.items()
-            if packer.is_slow
-        }
+        self._encoding = Encoding(
+            self._packers,
+            is_live=self._is_live,
+            keep=self._keep,
+            give_back=self._intake.give_back,
+            show=on_picture,
+        )
         self._lock = threading.Lock()
         self._start_watch = StartWatch(self.team.protocol, self.rig)
         self._recent = PreRoll(self._schema.streams, self.settings.pre_roll_s)
@@ -108,7 +109,7 @@ class Recorder:
         self._has_ended = False
         self._now_ns = 0
         self._began_s = self._heard_s = time.monotonic()
-        self._health_s = 0.0
+        self._health_s = self._noted_s = 0.0
         self._index = 0
         self._started = 0
 
@@ -123,6 +124,7 @@ class Recorder:
             raise
         finally:
             self._intake.stop()
+            self._see_rest()
             for ended in self._intake.failures():
                 if self._error is None:
                     self._lose(ended)
@@ -179,17 +181,21 @@ class Recorder:
         """Everything, now."""
         takes = list(self._takes)
         facts = {**self.rig.metadata, **self.settings.metadata}
-        waiting = sum(each.waiting * self._packers[path].row_bytes
-                      for path, each in self._workers.items())  # fmt: skip
+        now_s = time.monotonic()
+        # While nothing is recorded, nothing has to be on disk.
+        unsaved_s = [take.journal.unsynced_s(now_s) for take in takes]
+        unsaved_s += [self._intake.oldest_picture_s(now_s)] if takes and self._is_live else []
         return self._monitor.read(
             self._moment_ns(),
             state=self.state,
             episode=takes[-1].name if takes else "",
             episodes=len(self.episodes),
             elapsed_s=time.monotonic() - self._began_s,
-            waiting_bytes=sum(take.journal.waiting_bytes for take in takes) + waiting,
+            waiting_bytes=sum(take.journal.waiting_bytes for take in takes)
+            + self._intake.waiting_bytes,
             written_bytes=sum(take.journal.synced_bytes for take in takes),
             slowest_sync_s=max((take.journal.slowest_sync_s for take in takes), default=0.0),
+            unsaved_s=max(unsaved_s, default=0.0),
             asks=self._start_watch.asks() if self._running is None else (),
             facts={name: str(facts[name]) for name in _NAMED if facts.get(name)},
         )
@@ -212,12 +218,12 @@ class Recorder:
         """Take items until the end; returns why the last episode is not complete, if it is not."""
         while not self._stopping.is_set():
             self._show_health()
+            self._look_after_takes()
             self._write_marks()
             try:
                 item = self._intake.get(0.1)
             except queue.Empty:
-                for worker in self._workers.values():
-                    worker.check()
+                self._encoding.check()
                 silent_s = time.monotonic() - self._heard_s
                 if self._takes and silent_s > self.settings.stall_s:
                     if self._running is not None:
@@ -249,6 +255,25 @@ class Recorder:
             for take in open_takes[-1:]:
                 take.journal.mark(mark.what, time_ns, dict(mark.facts))
 
+    def _look_after_takes(self) -> None:
+        """What was refused is in the journal soon after, and an encoder that broke is seen."""
+        moment = time.monotonic()
+        if moment - self._noted_s >= _HEALTH_EVERY_S:
+            self._noted_s = moment
+            self._encoding.check()
+            for take in self._takes:
+                take.note_losses(self._now_ns, self._monitor.losses())
+
+    def _see_rest(self) -> None:
+        """What the sources handed over before they were stopped belongs into the open takes."""
+        self._stopping.set()
+        try:
+            for source, item in self._intake.rest():
+                if self._takes:
+                    self._see(source, item)
+        except WriteError:
+            return  # The disk has failed: whoever ends the takes says so.
+
     def _lose(self, ended: Ended) -> None:
         """A source is gone: what the others still give goes on into the open episodes."""
         what = "the source" if self._is_alone else f"the source {ended.source}"
@@ -279,6 +304,7 @@ class Recorder:
             facts = {name: value for name, value in facts.items() if name not in _AGREED}
         running = self._running
         is_wanted = self._started != self.settings.episodes and self._error is None
+        is_wanted = is_wanted and not self._stopping.is_set()
         if cue == "start" and running is None and is_wanted:
             self._start(seen, facts)
         elif cue == "end" and running is not None:
@@ -286,26 +312,19 @@ class Recorder:
         if isinstance(item, Taken):
             if item.payload is not None:
                 self._start_watch.see(item.sample)
-            self._accept(item.sample, item.payload)
+            self._accept(item)
         for take in list(self._takes):
             if take.is_over(seen.arrival_ns):
                 self._finish(take, None)
 
-    def _accept(self, sample: Sample, payload: bytes | None) -> None:
+    def _accept(self, taken: Taken) -> None:
+        sample = taken.sample
         stream, source_ns, arrival_ns = sample.stream, sample.source_ns, sample.arrival_ns
         self._monitor.take(stream, source_ns, arrival_ns, is_recording=bool(self._takes))
-        if payload is None:
-            self._workers[stream].put(stream, source_ns, arrival_ns, sample.value)
+        if taken.payload is None:
+            self._encoding.put(taken)
         else:
-            self._keep(Packed(stream, source_ns, arrival_ns, payload))
-
-    def _pack_slowly(self, stream: str, source_ns: int, arrival_ns: int, held: Any) -> None:
-        try:
-            payload = self._packers[stream].pack(held)
-            self._show_picture(stream, held)
-        finally:
-            self._intake.give_back(stream, held)
-        self._keep(Packed(stream, source_ns, arrival_ns, payload))
+            self._keep(Packed(stream, source_ns, arrival_ns, taken.payload, taken.received_s))
 
     def _keep(self, packed: Packed) -> None:
         """Into the journal of every open take, and into the memory that pre-roll comes from."""
@@ -341,8 +360,7 @@ class Recorder:
     def _finish(self, take: OpenEpisode, reason: str | None) -> None:
         """Close a take, whatever else fails, and have it converted."""
         try:
-            for worker in self._workers.values():
-                worker.join()
+            self._encoding.join()
         except Exception as error:  # The camera's thread may have died of anything.
             reason = reason or f"a camera failed: {_words(error)}"
             raise
@@ -369,8 +387,8 @@ class Recorder:
         with ExitStack() as last:
             last.callback(self._show_end)
             last.callback(self._converter.close)
-            for worker in self._workers.values():
-                last.callback(worker.close)
+            for end in self._encoding.endings:
+                last.callback(end)
             for take in list(self._takes):
                 last.callback(self._finish, take, reason)
 
@@ -381,16 +399,6 @@ class Recorder:
     def _why_open(self, reason: str) -> str | None:
         running = self._running
         return None if running is None or running.is_open_ended else reason
-
-    def _show_picture(self, stream: str, picture: Any) -> None:
-        if self._on_picture is None:
-            return
-        # A view that fails must not cost the picture that it shows.
-        try:
-            self._on_picture(stream, picture)
-        except Exception as error:  # It may be anything: it is somebody else's code.
-            _log.warning("pictures of %s are not shown: %s", stream, _words(error))
-            self._on_picture = None
 
     def _show_health(self, *, now: bool = False) -> None:
         moment = time.monotonic()

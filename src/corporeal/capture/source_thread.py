@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import queue
 import threading
@@ -21,29 +22,56 @@ from corporeal.errors import WriteError
 from corporeal.units import SECOND_NS
 
 Picture = NDArray[Any]
+# How much one picture changes what the next is expected to take.
+_LEARNING = 0.3
 
 
 class PicturePool:
     """At most `size` copies at a time; their pages are used again, since new ones cost more.
 
-    A driver may use its own buffer again as soon as it has handed a picture over.
+    A driver may use its own buffer again as soon as it has handed a picture over. Since a kill
+    costs what is in memory, no copy is made that would be in use for more than `longest_s`, as
+    far as the ones before it tell.
     """
 
-    def __init__(self, size: int) -> None:
-        self._size = size
+    def __init__(self, size: int, *, longest_s: float = math.inf) -> None:
+        self._size, self._longest_s = size, longest_s
         self._made = 0
+        # When each copy in use was made, the oldest first.
+        self._in_use: dict[int, float] = {}
+        # When the last one was given back, and how long one takes once it is its turn.
+        self._done_s, self._pace_s = 0.0, 0.0
         self._lock = threading.Lock()
         self._free: queue.SimpleQueue[Picture] = queue.SimpleQueue()
 
     def copy(self, picture: Picture, *, wait_s: float = 0.0) -> Picture | None:
         """A copy of the picture, or None when all copies are in use for `wait_s`."""
-        held = self._take(picture, wait_s)
+        now_s = time.monotonic()
+        wait_ahead_s = max(self.oldest_s(now_s), self.in_use * self._pace_s)
+        held = None if wait_ahead_s > self._longest_s else self._take(picture, wait_s)
         if held is not None:
+            with self._lock:
+                self._in_use[id(held)] = now_s
             np.copyto(held, picture)
         return held
 
+    def oldest_s(self, now_s: float) -> float:
+        """For how long the oldest copy has been in use."""
+        with self._lock:
+            return now_s - next(iter(self._in_use.values()), now_s)
+
+    @property
+    def in_use(self) -> int:
+        """How many copies wait or are worked on."""
+        return len(self._in_use)
+
     def give_back(self, held: Picture) -> None:
         """The encoder is done with this copy."""
+        now_s = time.monotonic()
+        with self._lock:
+            took_s = now_s - max(self._in_use.pop(id(held)), self._done_s)
+            self._done_s = now_s
+            self._pace_s += _LEARNING * (took_s - self._pace_s)
         self._free.put(held)
 
     def _take(self, picture: Picture, wait_s: float) -> Picture | None:
@@ -66,17 +94,21 @@ _WAITING_LIVE, _WAITING = 8192, 256
 # As many pictures of a camera may wait for its encoder, or as many as fit this memory.
 _PICTURES_WAITING, _PICTURE_BYTES, _FEWEST_PICTURES = 60, 64 << 20, 12
 _LARGEST = (1 << 63) - 1
+LONGEST_S = 0.15
+"""So long a picture of a live source may wait before the next ones of its camera are refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """A sample that was checked; `payload` is None for a picture, which is packed elsewhere.
 
-    The sample's value is our own copy: a driver may use its buffer again at once.
+    The sample's value is our own copy: a driver may use its buffer again at once. `received_s` is
+    when the driver handed it over, on the monotonic clock.
     """
 
     sample: Sample
     payload: bytes | None
+    received_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +168,6 @@ class Intake:
 
     def join(self) -> None:
         """Wait until it has ended; one that hangs is left behind after a while."""
-        while True:
-            try:
-                self._items.get_nowait()
-            except queue.Empty:
-                break
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
@@ -194,6 +221,7 @@ class Intake:
 
     def _checked(self, sample: Sample) -> Taken | Refused:
         """The sample as our own, or why it cannot be taken."""
+        received_s = time.monotonic()
         packer = self._packers.get(sample.stream)
         if packer is None:
             return Refused(sample.stream, "the driver did not announce this stream")
@@ -203,14 +231,14 @@ class Intake:
                 held = self._hold(sample.stream, picture)
                 if held is None:
                     return Refused(sample.stream, "the encoder was behind")
-                return Taken(replace(sample, value=held), None)
+                return Taken(replace(sample, value=held), None, received_s)
             payload = packer.pack(packer.check(sample.value))
         except WriteError as error:
             return Refused(sample.stream, str(error))
         value = sample.value
         if packer.stream.kind == "array":
             value = np.frombuffer(payload, packer.dtype).reshape(packer.shape)
-        return Taken(replace(sample, value=value), payload)
+        return Taken(replace(sample, value=value), payload, received_s)
 
     def _hold(self, stream: str, picture: Any) -> Any:
         """A copy of the picture; None if there is no room, for which a live source cannot wait."""
@@ -261,11 +289,15 @@ class Intakes:
         packers: Mapping[str, Packer],
         monitor: HealthMonitor,
     ) -> None:
-        self._pools = {
-            path: PicturePool(room(packer)) for path, packer in packers.items() if packer.is_slow
-        }
         self._ready = threading.Event()
         self._in_step = not any(source.driver.is_live for source in sources)
+        longest_s = math.inf if self._in_step else LONGEST_S
+        self._pools = {
+            path: PicturePool(room(packer), longest_s=longest_s)
+            for path, packer in packers.items()
+            if packer.is_slow
+        }
+        self._picture_bytes = {path: packers[path].row_bytes for path in self._pools}
         clock = HostClock()
         begin_ns = clock.now_ns()
         self._open = []
@@ -311,12 +343,31 @@ class Intakes:
         """A picture has been packed: its memory may be used again."""
         self._pools[stream].give_back(held)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of the pictures that wait for their encoders."""
+        return sum(pool.in_use * self._picture_bytes[path] for path, pool in self._pools.items())
+
+    def oldest_picture_s(self, now_s: float) -> float:
+        """For how long the oldest of them has waited."""
+        return max((pool.oldest_s(now_s) for pool in self._pools.values()), default=0.0)
+
     def stop(self) -> None:
-        """End all sources."""
+        """End all sources; what they handed over before is in `rest`."""
         for intake in self._all:
             intake.stop()
         for intake in self._all:
             intake.join()
+
+    def rest(self) -> Iterator[tuple[str, Item]]:
+        """What was handed over and not taken yet, with its source, after `stop`."""
+        self._in_step = False
+        while (intake := self._earliest()) is not None:
+            item = self._heads.pop(intake.name)
+            if item is None:
+                self._open.remove(intake)
+            else:
+                yield intake.name, item
 
     def failures(self) -> Iterator[Ended]:
         """The sources that broke, also while they were ended."""

@@ -217,7 +217,7 @@ def _start(terms: JudgingTerms) -> tuple[Connection, int | None]:
 
 def _serve(pipe: Connection, terms: JudgingTerms) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(_NICENESS)
+    os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     while True:
         try:
             path = pipe.recv()

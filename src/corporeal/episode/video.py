@@ -64,17 +64,7 @@ class Encoder:
 
     def encode(self, picture: Picture) -> bytes:
         """The packet of one picture; a key frame carries what a decoder needs to start."""
-        return self._encode(av.VideoFrame.from_ndarray(picture, format="rgb24"))
-
-    def encode_planes(self, planes: Picture) -> bytes:
-        """The packet of a picture that `to_planes` has taken apart, (3/2 height, width)."""
-        return self._encode(av.VideoFrame.from_ndarray(planes, format="yuv420p"))
-
-    def restart(self) -> None:
-        """Make the next picture a key frame: others lie between it and the one before."""
-        self._restarts = True
-
-    def _encode(self, frame: av.VideoFrame) -> bytes:
+        frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
         frame.pts, frame.time_base = self._count * self._step, TIME_BASE
         self._count += 1
         if self._restarts:
@@ -82,11 +72,9 @@ class Encoder:
         (packet,) = self._context.encode(frame)
         return bytes(packet)
 
-
-def to_planes(picture: Picture) -> bytes:
-    """A picture as the encoder takes it: half the bytes, and the same picture once encoded."""
-    frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-    return frame.reformat(format="yuv420p", **one_thread()).to_ndarray().tobytes()
+    def restart(self) -> None:
+        """Make the next picture a key frame: others lie between it and the one before."""
+        self._restarts = True
 
 
 def ticks(time_ns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -45,6 +45,7 @@ _MAX_WAITING_BYTES = 64 << 20
 _FLUSH_BYTES, _EXTEND_BYTES = 1 << 15, 1 << 20
 _MOST_IN_CHUNK = 8 << 20
 _UINT32 = 1 << 32
+_REMEMBERED_S = 1.0
 
 
 class JournalError(WriteError):
@@ -105,6 +106,8 @@ class JournalWriter:
         # Up to which byte blocks were written, and when the oldest sample of each was received.
         self._written_bytes = 0
         self._unsynced: deque[tuple[int, float]] = deque()
+        # How long a sample waited for the disk at worst lately, and when it got there.
+        self._worst_wait = (0.0, float("-inf"))
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._error: OSError | MemoryError | None = None
@@ -204,10 +207,12 @@ class JournalWriter:
         return self._waiting
 
     def unsynced_s(self, now_s: float) -> float:
-        """How long the oldest sample that the disk does not have yet was received before now."""
+        """How old the oldest sample is that the disk does not have, at its worst in a second."""
         with self._lock:
             oldest_s = self._unsynced[0][1] if self._unsynced else self._oldest_s
-            return 0.0 if oldest_s is None else max(0.0, now_s - oldest_s)
+            age_s = 0.0 if oldest_s is None else max(0.0, now_s - oldest_s)
+            worst_s, at_s = self._worst_wait
+            return max(age_s, worst_s) if now_s - at_s < _REMEMBERED_S else age_s
 
     def finish(self) -> None:
         """Write the rest and end the journal properly; it stays locked until `close`."""
@@ -316,10 +321,13 @@ class JournalWriter:
             self._error = error
             return
         with self._lock:
+            now_s = time.monotonic()
             while self._unsynced and self._unsynced[0][0] <= until:
-                self._unsynced.popleft()
+                wait = now_s - self._unsynced.popleft()[1], now_s
+                is_old = now_s - self._worst_wait[1] >= _REMEMBERED_S
+                self._worst_wait = wait if is_old else max(wait, self._worst_wait)
             self.synced_bytes = until
-            self.slowest_sync_s = max(self.slowest_sync_s, time.monotonic() - begin_s)
+            self.slowest_sync_s = max(self.slowest_sync_s, now_s - begin_s)
 
     def _write_on(self) -> None:
         taken_s = time.monotonic()

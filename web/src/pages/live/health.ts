@@ -31,6 +31,8 @@ export interface Health {
   waiting_bytes: number;
   written_bytes: number;
   slowest_sync_s: number;
+  /** Recorders of earlier versions do not say it. */
+  unsaved_s?: number;
   disk_free_bytes: number;
   alarms: string[];
   /** Station, operator and task, as far as the recorder was told. */
@@ -60,6 +62,7 @@ export interface Alarm {
 const todoStream =
   "Stop the demonstration: what is recorded now lacks this stream. It is taken up again by itself when it comes back.";
 const todoDisk = "Free space, or end the recorder and start it again with --out on another disk.";
+const todoSlow = "What is recorded is whole as long as nothing fails; see what else runs on this machine.";
 const todoGone =
   "Look at the terminal in which it runs. What it recorded is safe: after a crash, run corporeal recover on its folder.";
 const todoOther = "The samples that came are recorded; see the table for which stream and why.";
@@ -95,6 +98,8 @@ export function alarmsOf(recorder: Recorder): Alarm[] {
       return { key, sentence, isLoud: true, todo: todoStream };
     if (sentence.includes("left on the disk"))
       return { key, sentence, isLoud: true, todo: todoDisk };
+    if (sentence.startsWith("samples waited "))
+      return { key, sentence, isLoud: true, todo: todoSlow };
     return { key, sentence, isLoud: false, todo: todoOther };
   });
   return found.sort((a, b) => Number(b.isLoud) - Number(a.isLoud));
