@@ -99,7 +99,7 @@ def test_a_deleted_event_is_found_when_the_others_move_up(log: Database) -> None
 @pytest.mark.parametrize("with_head", [False, True])
 def test_a_log_that_was_cut_off_is_found(log: Database, with_head: bool) -> None:
     with log.write() as connection:
-        noted = head(connection)
+        noted = {head(connection): "a drawer"}
         connection.execute(delete(EVENT).where(EVENT.c.number > 7))
         if with_head:
             end = _row(connection, 7)["hash"]
@@ -108,7 +108,7 @@ def test_a_log_that_was_cut_off_is_found(log: Database, with_head: bool) -> None
         assert _reasons(log) == []
     else:
         assert _reasons(log) == ["the log ends with event 7, but its head says event 10"]
-    assert "event 10 is not the one that was noted down" in _reasons(log, anchor=noted)
+    assert "event 10 is missing: it was noted in a drawer" in _reasons(log, noted=noted)
 
 
 def test_an_event_that_was_added_by_hand_is_found(log: Database) -> None:
@@ -138,19 +138,19 @@ def test_two_events_that_changed_places_are_found(log: Database) -> None:
 
 def test_a_log_written_anew_is_found_by_who_noted_down_its_end(log: Database) -> None:
     with log.write() as connection:
-        noted = head(connection)
+        noted = {head(connection): "a drawer"}
         connection.execute(delete(EVENT))
         connection.execute(update(HEAD).values(number=0, hash=GENESIS))
         record(connection, [Change("mallory", "state", "episode:e1")] * 10)
     assert _reasons(log) == []
-    assert _reasons(log, anchor=noted) == ["event 10 is not the one that was noted down"]
+    assert _reasons(log, noted=noted) == ["event 10 is not the one that was noted in a drawer"]
 
 
 def test_a_head_that_was_noted_down_holds_while_the_log_grows(log: Database) -> None:
     with log.write() as connection:
-        noted = head(connection)
+        noted = {head(connection): "a drawer"}
         record(connection, [Change("ben", "state", "episode:e1")])
-    assert _reasons(log, anchor=noted) == _reasons(log, anchor=Head(0, GENESIS)) == []
+    assert _reasons(log, noted=noted) == _reasons(log, noted={Head(0, GENESIS): "x"}) == []
 
 
 def test_a_log_without_its_head_is_found_and_not_written_to(log: Database) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,7 +107,7 @@ def test_a_distant_store_is_read_through_a_bounded_cache(
 
 @pytest.mark.slow
 def test_a_release_in_a_bucket_opens(plain: Workspace, recorded: Recorded, s3_store: Store) -> None:
-    bucket = Workspace(plain.root, plain.name, plain.database, s3_store)
+    bucket = replace(plain, store=s3_store)
     ids = recorded(bucket, 2)
     create_release(bucket, "waves", who="lead")
     dataset = release_dataset(bucket, "waves")

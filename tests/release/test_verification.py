@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -185,7 +186,7 @@ def test_a_store_with_object_lock_holds_a_release(
 ) -> None:
     if not s3_store.abilities().write_once:
         pytest.skip("this S3 server has no object lock")
-    held = Workspace(plain.root, plain.name, plain.database, s3_store)
+    held = replace(plain, store=s3_store)
     fill(held, [{}] * 2)
     until = datetime.now(UTC) + timedelta(days=1)
     release = create_release(held, "kept", ReleaseOptions(retain_until=until), who="lead")

@@ -75,8 +75,6 @@ class Health:
     waiting_bytes: int
     written_bytes: int
     slowest_sync_s: float
-    unsaved_s: float
-    """The age of the oldest sample that was not on disk, at its worst in the last second."""
     disk_free_bytes: int
     alarms: tuple[str, ...]
     asks: tuple[str, ...] = ()
@@ -85,6 +83,8 @@ class Health:
     """Who records what and where: station, operator, task, as far as they were told."""
     triggers: tuple[TriggerHealth, ...] = ()
     """The groups of cameras that share a hardware trigger."""
+    unsaved_s: float = 0.0
+    """The age of the oldest sample that was not on disk, at its worst in the last second."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the web page and the file."""

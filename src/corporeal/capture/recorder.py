@@ -26,7 +26,6 @@ from corporeal.capture.trigger import Automatic, Button, Trigger
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
-from corporeal.errors import WriteError
 
 _HEALTH_EVERY_S = 0.25
 # Where there is a protocol, what a source says of these does not count.
@@ -271,8 +270,8 @@ class Recorder:
             for source, item in self._intake.rest():
                 if self._takes:
                     self._see(source, item)
-        except WriteError:
-            return  # The disk has failed: whoever ends the takes says so.
+        except Exception:  # A disk or an encoder that broke is told of where the takes end.
+            return
 
     def _lose(self, ended: Ended) -> None:
         """A source is gone: what the others still give goes on into the open episodes."""

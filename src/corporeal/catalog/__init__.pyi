@@ -1,5 +1,6 @@
 from . import accounts as accounts
 from . import audit as audit
+from . import audit_proof as audit_proof
 from . import database as database
 from . import episodes as episodes
 from . import ingestion as ingestion

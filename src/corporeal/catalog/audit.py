@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Text, cast, insert, select, update
 
-from corporeal.catalog.database import CatalogError, check_text, json_value
+from corporeal.catalog.database import CatalogError, check_text, json_value, note_write
 from corporeal.catalog.tables import EVENT, HEAD
 
 GENESIS = "0" * 64
@@ -65,17 +65,18 @@ def record(connection: Connection, changes: Sequence[Change], *, at: str | None 
     for first in range(0, len(rows), _BLOCK):
         connection.execute(insert(EVENT), rows[first : first + _BLOCK])
     connection.execute(update(HEAD).where(HEAD.c.id == 1).values(number=number, hash=previous))
+    note_write(connection, number - len(rows), number)
     return number
 
 
-def verify(connection: Connection, *, anchor: Head | None = None) -> Iterator[Break]:
+def verify(connection: Connection, *, noted: Mapping[Head, str] | None = None) -> Iterator[Break]:
     """Walk the whole log; every place that was changed, removed or added later.
 
-    Whoever may write to the database can write the whole log anew. Against that, note down
-    `head` in another place and give it as `anchor`: the log must still contain it.
+    Whoever may write to the database can write the whole log anew. Against that stand the heads
+    that were `noted` in other places, each with the words for where: the log must contain them.
     """
     expected, previous = 0, GENESIS
-    found_anchor = anchor is None or anchor == Head(0, GENESIS)
+    missing = {head: where for head, where in (noted or {}).items() if head.number}
     for row in _rows(connection):
         expected += 1
         number = int(row["number"])
@@ -87,13 +88,15 @@ def verify(connection: Connection, *, anchor: Head | None = None) -> Iterator[Br
         if not _is_intact(row):
             yield Break(number, f"event {number} was changed after it was written")
         previous = row["hash"]
-        found_anchor = found_anchor or anchor == Head(number, previous)
+        missing.pop(Head(number, previous), None)
     end = _read_head(connection)
     if end != Head(expected, previous):
         told = "nothing" if end is None else f"event {end.number}"
         yield Break(expected, f"the log ends with event {expected}, but its head says {told}")
-    if anchor is not None and not found_anchor:
-        yield Break(anchor.number, f"event {anchor.number} is not the one that was noted down")
+    for head, where in sorted(missing.items(), key=lambda item: item[0].number):
+        is_there = head.number <= expected
+        told = "is not the one that was" if is_there else "is missing: it was"
+        yield Break(head.number, f"event {head.number} {told} noted in {where}")
 
 
 def head(connection: Connection) -> Head:

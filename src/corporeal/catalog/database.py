@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -30,6 +30,9 @@ _LOGIN = re.compile(r"(//[^/?#@:]*:)[^/?#]*@")
 _PARAMETER = re.compile(r"([?&][a-z]*pass(?:word|wd)=)(?!\*{3})[^&]+", re.IGNORECASE)
 
 
+_GREW = "log grew"
+
+
 class CatalogError(CorporealError):
     """The catalogue cannot be reached, or refuses what was asked."""
 
@@ -43,6 +46,8 @@ class Database:
 
     def __init__(self, url: str, *, root: Path | None = None) -> None:
         self.url = _resolved(url, root)
+        self.on_events: Callable[[int, int], None] = lambda *_: None
+        """Hears after a transaction from which to which number of an event the log grew."""
         try:
             self.engine: Engine = _engine(self.url)
         except (ModuleNotFoundError, NoSuchModuleError):
@@ -64,6 +69,15 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction: all of it or nothing. Writers take turns; one waits up to 30 seconds."""
+        with self._writing() as connection:
+            connection.info.pop(_GREW, None)
+            yield connection
+            grew = connection.info.pop(_GREW, None)
+        if grew is not None:
+            self.on_events(*grew)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
         with self._explained(), self.engine.connect() as connection:
             if self.is_sqlite:
                 # Taken at once: a lock that is asked for in the middle cannot be waited for.
@@ -132,6 +146,12 @@ def _sqlite_transaction(connection: Connection, begin: str, end: str) -> Iterato
             connection.exec_driver_sql("ROLLBACK")
         raise
     connection.exec_driver_sql(end)
+
+
+def note_write(connection: Connection, before: int, last: int) -> None:
+    """Remember until the transaction ends that the log grew behind event `before` to `last`."""
+    begin, _ = connection.info.get(_GREW, (before, last))
+    connection.info[_GREW] = begin, last
 
 
 def masked(url: str) -> str:

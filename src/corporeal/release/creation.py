@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import corporeal
-from corporeal.catalog.audit import now
+from corporeal.catalog.audit import head, now
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.workspace import Workspace
 from corporeal.labelling.taxonomy import Taxonomy
@@ -24,6 +24,7 @@ from corporeal.release.layout import change_between, layout_of
 from corporeal.release.manifest import (
     DocumentHead,
     LabelsHead,
+    LogHead,
     Manifest,
     ReleaseMember,
     Retention,
@@ -46,7 +47,7 @@ STRATIFY = ("task", "operator")
 LICENCE = "all rights reserved"
 _LONGEST_NOTES = 100_000
 _MAKING = {"version", "change", "previous", "created_at", "created_by", "software", "retention",
-           "representativeness"}  # fmt: skip
+           "representativeness", "log"}  # fmt: skip
 """Fields of a manifest that say how it was made, not what it holds."""
 _STATED = (
     "id", "hash", "bytes", "file", "state", "verdict", "score", "policy", "task", "robot",
@@ -137,6 +138,7 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
         rows = [each.row for each in chosen.candidates]
         bundle = collect_labels(connection, rows, options.labels)
         told = summarise_labels(connection, bundle, options.labels)
+        end = head(connection)
     _check_properties(options, chosen.candidates)
     splits = _splits(options, shares, chosen.candidates)
     alike = _compared(options, chosen.candidates, splits)
@@ -151,6 +153,7 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
         shares=dict(shares),
         representativeness=alike.figures(),
         episodes=tuple(_member(each, splits[each.id]) for each in chosen.candidates),
+        log=LogHead(number=end.number, hash=end.hash),
         **_described(options, chosen),
     )
     manifest = _labelled(manifest, bundle, options.labels)

@@ -106,6 +106,13 @@ class Retention(_Part):
     write_once: bool
 
 
+class LogHead(_Part):
+    """The end of the audit log before the release was made: what is in the log cannot be undone."""
+
+    number: int
+    hash: str
+
+
 class LabelsHead(_Part):
     """Where the labels of a release are, and of how many episodes there are some."""
 
@@ -142,6 +149,7 @@ class Manifest(CanonicalObject):
     representativeness: dict[str, Any]
     episodes: tuple[ReleaseMember, ...]
     labels: LabelsHead | None = None
+    log: LogHead | None = None
 
     @property
     def reference(self) -> str:
@@ -156,8 +164,10 @@ class Manifest(CanonicalObject):
         return datetime.fromisoformat(self.retention.until)
 
     def canonical_values(self) -> dict[str, Any]:
-        """Everything; labels are left out where there are none, as before there were any."""
+        """Everything but what is not there: labels, and the log's head in older ones."""
         values = self.model_dump(mode="json")
+        if values["log"] is None:
+            del values["log"]
         for part in (values, *values["episodes"]):
             if part["labels"] is None:
                 del part["labels"]

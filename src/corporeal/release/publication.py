@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from corporeal.catalog.audit import Change, latest_events, record
+from corporeal.catalog.audit_proof import note_end
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import State, check_change, set_state
 from corporeal.catalog.query import Comparison, episode_meets, read_fields
@@ -59,6 +60,7 @@ def publish(workspace: Workspace, draft: Draft) -> None:
         store_object(workspace.store, manifest, retain_until=manifest.held_until)
         # Last, since everybody who writes waits for the end of the log from here on.
         record(connection, [*changes, _event(manifest)], at=manifest.created_at)
+    note_end(workspace.database, workspace.notes)
 
 
 def _take_version(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from corporeal.catalog.audit import Change, latest_events, record
+from corporeal.catalog.audit import (
+    Break,
+    Change,
+    Head,
+    events_of_kind,
+    latest_events,
+    record,
+)
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.store import LocalCopies, StoreError, verify_store
 from corporeal.catalog.tables import MEMBER, RELEASE
@@ -98,6 +106,38 @@ def load_release(workspace: Workspace, reference: str) -> Manifest:
             "Look for what changed with: corporeal audit verify."
         )
     return manifest
+
+
+def noted_in_releases(workspace: Workspace) -> dict[Head, str]:
+    """The heads of the audit log that manifests have, and in whose each is.
+
+    A manifest that cannot be read is a matter of `verify_release`; here it says nothing.
+    """
+    heads = {}
+    for release in list_releases(workspace):
+        with suppress(CatalogError):
+            log = load_manifest(workspace.store, release.manifest).log
+            if log is not None:
+                heads[Head(log.number, log.hash)] = f"the manifest of {release.reference}"
+    return heads
+
+
+def unexplained_releases(connection: Connection) -> Iterator[Break]:
+    """Releases whose row is not as their event tells, and those of which only one is left."""
+    made = [each for each in events_of_kind(connection, "release") if each["what"] == "release"]
+    events = {str(each["subject"]).partition(":")[2]: each for each in made}
+    rows = connection.execute(select(RELEASE.c.name, RELEASE.c.version, RELEASE.c.manifest))
+    for row in rows:
+        reference = f"{row.name}@{row.version}"
+        event = events.pop(reference, None)
+        if event is None:
+            yield Break(0, f"release {reference} is in the catalogue, but no event tells of it")
+        elif event["details"].get("manifest") != row.manifest:
+            told = f"release {reference} has another manifest than event {event['number']} says"
+            yield Break(int(event["number"]), told)
+    for reference, event in events.items():
+        told = f"release {reference} is in the log, but not in the catalogue"
+        yield Break(int(event["number"]), told)
 
 
 def release_dataset(

@@ -82,6 +82,8 @@ def relocate(
             size += count or 0
             on_object(digest)
         rows = _copy_rows(origin, target)
+        for digest in source.notes.digests():
+            _carry(source.notes, target.notes, digest)
         lost = tuple(sorted(_named(origin) - set(objects)))
     return Relocated(rows, len(objects), copied, size, lost)
 

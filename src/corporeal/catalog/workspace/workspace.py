@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from corporeal.catalog.audit_proof import note_heads, notes_folder
 from corporeal.catalog.database import CatalogError, Database, hosts_of, masked
 from corporeal.catalog.permission import Grants, read_grants
 from corporeal.catalog.store.store import Store, host_of_store, open_store
@@ -36,6 +37,8 @@ class Workspace:
     name: str
     database: Database
     store: Store
+    notes: Store
+    """The part of the store where the heads of the audit log are noted."""
     grants: Grants = field(default_factory=dict)
     """What roles may do here besides what they may everywhere."""
 
@@ -89,7 +92,9 @@ def open_workspace(root: Path | None = None) -> Workspace:
     name = _name(found)
     grants = read_grants(read_settings(found).get("roles", {}), str(found / FILE))
     database, store = _open_parts(found, catalog, given, is_new=False)
-    return Workspace(found, name, database, store, grants)
+    notes = _open_store(found, {**given, "url": f"{given['url']}/{notes_folder(name)}"})
+    note_heads(database, notes)
+    return Workspace(found, name, database, store, notes, grants)
 
 
 def open_database(root: Path | None = None) -> Database:
@@ -144,8 +149,7 @@ def _ask_for_hosts(root: Path, catalog: str | None, given: Mapping[str, Any]) ->
 def _open_parts(
     root: Path, catalog: str, given: Mapping[str, Any], *, is_new: bool
 ) -> tuple[Database, Store]:
-    options = {name: value for name, value in given.items() if name != "url"}
-    store = open_store(_below(str(given["url"])), root=root, options=options)
+    store = _open_store(root, given)
     database = Database(catalog, root=root)
     try:
         if is_new and database.is_sqlite:
@@ -157,6 +161,11 @@ def _open_parts(
         database.close()
         raise
     return database, store
+
+
+def _open_store(root: Path, given: Mapping[str, Any]) -> Store:
+    options = {name: value for name, value in given.items() if name != "url"}
+    return open_store(_below(str(given["url"])), root=root, options=options)
 
 
 def _name(root: Path) -> str:

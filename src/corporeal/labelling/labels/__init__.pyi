@@ -16,3 +16,4 @@ from .versions import label_track as label_track
 from .versions import labelled_under as labelled_under
 from .versions import labels_in_force as labels_in_force
 from .versions import labels_of as labels_of
+from .versions import unexplained_labels as unexplained_labels

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
 from sqlalchemy import Connection, Row, func, insert, select, true, update
 
-from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.audit import Break, Change, latest_events, now, record
 from corporeal.catalog.database import json_value
 from corporeal.catalog.episodes import NEXT, find_episode, move_episodes, parts_of
 from corporeal.catalog.permission import Actor, require
@@ -22,6 +23,7 @@ from corporeal.labelling.taxonomy import Taxonomy, keep_taxonomy
 _NEWEST = select(LABELS.c.episode, func.max(LABELS.c.number).label("number")).group_by(
     LABELS.c.episode
 )
+_ALL = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,25 @@ def accept_labels(
     return Labels(**{name: made[name] for name in made if name != "content"}, annotation=annotation)
 
 
+def unexplained_labels(connection: Connection) -> Iterator[Break]:
+    """Labels that no event tells of, or whose content is not what the event says, and lost ones."""
+    told: dict[tuple[str, Any], tuple[int, Any]] = {}
+    for event in latest_events(connection, "episode:", ["labelled"], most=_ALL):
+        details = event["details"] if isinstance(event["details"], dict) else {}
+        key = str(event["subject"]).partition(":")[2], details.get("number")
+        told[key] = int(event["number"]), details.get("hash")
+    columns = LABELS.c.episode, LABELS.c.number, LABELS.c.hash, LABELS.c.content
+    for row in connection.execute(select(*columns)):
+        number, expected = told.pop((row.episode, row.number), (0, ""))
+        where = f"labels {row.number} of episode {row.episode}"
+        if not number:
+            yield Break(0, f"{where} are in the catalogue, but no event tells of them")
+        elif row.hash != expected or _digest_of_row(row.content) != expected:
+            yield Break(number, f"{where} are not those that event {number} tells of")
+    for (episode, place), (number, _) in sorted(told.items()):
+        yield Break(number, f"labels {place} of episode {episode} are in the log alone")
+
+
 def mark_stale(connection: Connection, labels: Labels, reason: str, *, by: Actor) -> None:
     """Say why labels do not hold any more, inside a transaction; they stay as they are."""
     connection.execute(
@@ -179,6 +200,13 @@ def digest(annotation: Annotation) -> str:
         canonical(annotation), sort_keys=True, ensure_ascii=False, separators=(",", ":")
     )
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _digest_of_row(content: Any) -> str | None:
+    try:
+        return digest(Annotation.model_validate(content))
+    except ValidationError:
+        return None
 
 
 def _labels(row: Row[Any]) -> Labels:
