@@ -2,6 +2,7 @@
 
 Run: python -m bench.faults --subject all --count 250 --out out/faults.jsonl
      python -m bench.faults --subject recorder --count 50 --json
+     python -m bench.faults --count 0 --out out/faults.jsonl --page docs/guides/recording.md
 
 A subject is a module of this package with a constant SUBJECT. Every outcome is a line of `--out`
 as soon as it is known; the same command goes on where an interrupted one stopped. Everything runs
@@ -27,6 +28,7 @@ from bench import faults
 from bench.faults.outcome import Outcome, Subject
 
 _MOST = 20
+BEGIN, END = "<!-- bench.faults -->", "<!-- /bench.faults -->"
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,22 @@ def show(outcomes: dict[str, list[Outcome]]) -> None:
         page.print(f"! {detail}", markup=False)
 
 
+def write_page(page: Path, outcomes: dict[str, list[Outcome]], date: str) -> None:
+    """Put the table between the two marks of a page, in place of what was there."""
+    lines = tally(outcomes)
+    rows = ["| subject | fault | tried | held | failed | worst loss |", "|---|---|---|---|---|---|"]
+    for line in lines:
+        worst = "" if line.worst_loss_ms is None else f"{line.worst_loss_ms:.0f} ms"
+        rows.append(f"| {line.subject} | {line.kind} | {line.tried} | "
+                    f"{line.tried - line.broken} | {line.broken} | {worst} |")  # fmt: skip
+    tried, broken = (sum(getattr(line, name) for line in lines) for name in ("tried", "broken"))
+    rows.append(f"| all | {date} | {tried} | {tried - broken} | {broken} | |")
+    text = page.read_text("utf-8")
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    page.write_text(f"{before}{BEGIN}\n{chr(10).join(rows)}\n{END}{after}", "utf-8")
+
+
 def main() -> int:
     known = subjects()
     parser = argparse.ArgumentParser(description=__doc__)
@@ -111,6 +129,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--out", type=Path, help="outcomes so far; the same file goes on")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--page", type=Path, help="a page that gets the table between its marks")
     chosen = parser.parse_args()
     begin_s = time.monotonic()
     names = list(known) if chosen.subject == "all" else [chosen.subject]
@@ -118,7 +137,9 @@ def main() -> int:
         out = chosen.out or Path(folder) / "outcomes.jsonl"
         outcomes = {name: run_subject(known[name], chosen.count, chosen.seed, out)
                     for name in names}  # fmt: skip
-    date, took_s = f"{datetime.now(UTC):%Y-%m-%d}", round(time.monotonic() - begin_s)
+        date, took_s = f"{datetime.now(UTC):%Y-%m-%d}", round(time.monotonic() - begin_s)
+        if chosen.page is not None:
+            write_page(chosen.page, read_outcomes(out), date)
     if chosen.json:
         lines = [asdict(line) for line in tally(outcomes)]
         Console().print_json(json.dumps({"date": date, "took_s": took_s, "faults": lines}))

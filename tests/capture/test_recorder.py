@@ -226,6 +226,22 @@ def test_a_clock_that_is_set_by_decades_quarantines_the_recording(recorder: Make
     assert any("its clock was set by 53.9 years" in alarm for alarm in seen[-1].alarms)
 
 
+@pytest.mark.parametrize(("pace", "words"), [(1.1, "10.0 % too fast"), (0.9, "10.0 % too slow")])
+def test_a_clock_that_runs_too_fast_or_slow_is_named(
+    recorder: Make, pace: float, words: str
+) -> None:
+    def read() -> Items:
+        for item in _good():
+            if isinstance(item, Sample):
+                stamp = BEGIN_NS + round(pace * (item.source_ns - BEGIN_NS))
+                item = Sample(item.stream, stamp, item.arrival_ns, item.value)
+            yield item
+
+    with _one(recorder(read).run()) as episode:
+        told = [each["message"] for each in episode.metadata["warnings"]]
+        assert f"{ARM}: its clock runs {words}" in told
+
+
 def test_a_clock_that_is_wrong_all_the_time_is_no_reason_for_quarantine(recorder: Make) -> None:
     def read() -> Items:
         for item in _good():

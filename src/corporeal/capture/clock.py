@@ -24,6 +24,8 @@ _DEVIATION = 1.4826
 _SAME_LEVEL_NS = SECOND_NS // 50
 _SAME_PARTING_NS = SECOND_NS // 2000
 # No cable and no network holds a sample up for so long: its clock was set, or is broken.
+# No quartz is off by so much, and so few stamps or so short a time say nothing.
+_ODD_PACE, _FEWEST_PACED = 0.02, 20
 FAR_NS = 10 * SECOND_NS
 
 
@@ -147,6 +149,25 @@ def describe_far_stamps(
         f"{count} of {len(apart)} stamps lie up to {format_span(float(apart.max()))} "
         "from their arrival"
     )
+
+
+def describe_pace(source_ns: NDArray[np.int64], arrival_ns: NDArray[np.int64]) -> str | None:
+    """How much too fast or slow stamps run beside their arrivals; None below two in a hundred.
+
+    Told from the middle stamp of the first tenth and of the last, over a second or more.
+    """
+    tenth = max(1, len(source_ns) // 10)
+    spans = [
+        float(np.median(stamps[-tenth:].astype(np.float64) - np.float64(stamps[0])))
+        - float(np.median(stamps[:tenth].astype(np.float64) - np.float64(stamps[0])))
+        for stamps in (source_ns, arrival_ns)
+    ]
+    if len(source_ns) < _FEWEST_PACED or spans[1] < SECOND_NS or spans[0] <= 0:
+        return None
+    pace = spans[0] / spans[1] - 1
+    if abs(pace) < _ODD_PACE:
+        return None
+    return f"its clock runs {100 * abs(pace):.1f} % too {'fast' if pace > 0 else 'slow'}"
 
 
 def format_span(span_ns: float) -> str:

@@ -18,6 +18,7 @@ from corporeal.capture.clock import (
     ClockEstimate,
     ClockStamps,
     describe_far_stamps,
+    describe_pace,
     estimate_clock,
     split_clock,
     to_robot_time,
@@ -189,6 +190,9 @@ def _survey(journal: Journal) -> _Survey:
             streams=np.repeat(numbers, [len(pair) for pair in stamps.values()]),
         )
         for name, pair in stamps.items():
+            odd = describe_pace(pair[:, 1], pair[:, 0])
+            if odd is not None:
+                survey.warnings.append((int(pair[:, 0].max()), f"{name}: {odd}"))
             words = describe_far_stamps(survey.clocks[source], pair[:, 1], pair[:, 0])
             if words is not None:
                 survey.far[name] = words
