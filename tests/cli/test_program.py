@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from corporeal import __version__
 from corporeal.cli.command import Command, LazyCommand
 from corporeal.cli.output import console, emphasise, make_table, stderr
-from corporeal.cli.program import program
+from corporeal.cli.program import main, program
 from corporeal.embodiment import open_robot
 from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
@@ -170,6 +170,28 @@ def test_an_error_is_one_line_on_stderr_and_exit_code_2(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr == f"corporeal: {tmp_path / 'absent.h5'}: No such file or directory.\n"
+
+
+def test_what_nobody_expected_is_one_line_and_the_details_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise KeyError("nobody\nexpected \x1b[2J this")
+
+    monkeypatch.setattr("corporeal.cli.program.program", lambda: fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["corporeal", "info", "--password=secret", "/home/me/x.h5"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 70
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("corporeal: this is a fault of ours: KeyError")
+    (details,) = tmp_path.glob("corporeal-fault-*.txt")
+    assert str(details) in line
+    assert details.stat().st_mode & 0o777 == 0o600
+    written = details.read_text()
+    assert "raise KeyError" in written
+    assert "corporeal info --password\n" in written
 
 
 def test_a_wrong_option_exits_with_2() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
+import traceback
 from functools import partial
 from typing import Annotated, NoReturn
 
@@ -17,7 +19,9 @@ from corporeal.trust import asking
 from corporeal.words import show_plainly
 
 MISUSE = 2
+FAULT = 70
 INTERRUPTED = 130
+_LONGEST = 300
 EXTRAS = {
     "anyio": ("anyio", "server"),
     "botocore": ("botocore", "server"),
@@ -115,7 +119,7 @@ def _complain(error: CorporealError) -> NoReturn:
 
 
 def main() -> None:
-    """Run; exit 0 for good, 1 when the data is not, 2 for misuse or unreadable input."""
+    """Run; exit 0 for good, 1 when the data is not, 2 for misuse or bad input, 70 for a bug."""
     # Our matrices are small: threads of BLAS that wait for each other double the work of `check`.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if completion.VARIABLE in os.environ:
@@ -128,7 +132,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         top = str(error.name).partition(".")[0]
         if top not in EXTRAS:
-            raise
+            _report_fault(error)
         _complain(MissingExtraError(*EXTRAS[top]))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -136,3 +140,27 @@ def main() -> None:
         # The reader of our output has left (head, less); nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except Exception as error:  # Whatever it is: people get a line, and we get what it takes.
+        _report_fault(error)
+
+
+def _report_fault(error: Exception) -> NoReturn:
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+    sys.stderr.write(
+        f"corporeal: this is a fault of ours: {show_plainly(what)}. {_write_fault(error)}\n"
+    )
+    sys.exit(FAULT)
+
+
+def _write_fault(error: Exception) -> str:
+    """Where the details are, in a sentence; they name options and not what they were given."""
+    options = [word.partition("=")[0] for word in sys.argv[2:] if word.startswith("-")]
+    head = f"corporeal {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n"
+    head += f"corporeal {' '.join([*sys.argv[1:2], *options])}\n\n"
+    try:
+        handle, name = tempfile.mkstemp(prefix="corporeal-fault-", suffix=".txt")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(head + "".join(traceback.format_exception(error)))
+    except OSError as failed:
+        return f"The details could not be written: {failed.strerror or failed}."
+    return f"Details for a report are in {name}."
