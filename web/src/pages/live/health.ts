@@ -62,7 +62,8 @@ export interface Alarm {
 const todoStream =
   "Stop the demonstration: what is recorded now lacks this stream. It is taken up again by itself when it comes back.";
 const todoDisk = "Free space, or end the recorder and start it again with --out on another disk.";
-const todoSlow = "What is recorded is whole as long as nothing fails; see what else runs on this machine.";
+const todoSlow =
+  "What is recorded is whole as long as nothing fails; see what else runs on this machine.";
 const todoGone =
   "Look at the terminal in which it runs. What it recorded is safe: after a crash, run corporeal recover on its folder.";
 const todoOther = "The samples that came are recorded; see the table for which stream and why.";
