@@ -36,7 +36,7 @@ DIRECTION = (
     ("signal",),
     ("testing",),
     ("simulation",),
-    ("capture", "retargeting", "quality", "exchange", "hub"),
+    ("capture", "retargeting", "calibration", "quality", "exchange", "hub"),
     ("catalog",),
     ("labelling",),
     ("release",),

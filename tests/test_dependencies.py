@@ -18,6 +18,7 @@ CONSUMERS = SOURCE / "exchange" / "conformance"
 NEEDS_SERVER = SOURCE / "studio"
 # Packages by the module that is imported, where the two have different names.
 PACKAGES = {
+    "cv2": "opencv-contrib-python-headless",
     "google": "protobuf",
     "google_crc32c": "google-crc32c",
     "lazy_loader": "lazy-loader",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from corporeal.protocol.protocol import NotNegative, Positive, Vector
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Name
+
+LensName = Literal["pinhole", "rational", "fisheye"]
 
 
 class CameraCalibration(Part):
@@ -20,11 +22,37 @@ class CameraCalibration(Part):
     height: int | None = Field(default=None, gt=0)
     focal_px: tuple[Positive, Positive] | None = Field(default=None, description="fx, fy")
     centre_px: tuple[float, float] | None = Field(default=None, description="cx, cy")
-    distortion: tuple[float, ...] = Field(default=(), description="k1 k2 p1 p2 k3, as OpenCV")
+    distortion: tuple[float, ...] = Field(
+        default=(), description="k1 k2 p1 p2 k3 (rational: k4 k5 k6; fisheye: k1 to k4)"
+    )
     reprojection_px: NotNegative | None = None
+    lens: LensName | None = Field(default=None, description="pinhole where nothing is said")
+    uncertainty_px: NotNegative | None = Field(
+        default=None, description="mean spread of a pixel at distance_m, one sigma"
+    )
+    distance_m: Positive | None = Field(default=None, description="where it is that sure")
+    views: int | None = Field(default=None, ge=0, description="pictures it was solved from")
+    board: str | None = Field(default=None, description="name@version of the board")
     frame: str | None = Field(default=None, description="link or world that the pose is in")
     xyz: Vector | None = None
     rpy: Vector | None = None
+    position_sigma_m: Vector | None = Field(default=None, description="one sigma of xyz")
+    rotation_sigma_rad: Vector | None = Field(default=None, description="one sigma about x, y, z")
+
+
+class ForceCalibration(Part):
+    """One force and torque sensor: the tool behind it, its bias, and how it is mounted."""
+
+    name: Name = Field(description="of its stream, such as right_wrist_wrench")
+    mass_kg: NotNegative
+    centre_m: Vector = Field(description="middle of the tool's mass in the sensor's frame")
+    force_bias_n: Vector
+    torque_bias_nm: Vector
+    mounting_rpy: Vector = Field(description="turns the flange into the sensor")
+    sign: Literal[-1, 1] = Field(description="-1: it reports the force that its other side feels")
+    mass_sigma_kg: NotNegative | None = None
+    force_rms_n: NotNegative | None = Field(default=None, description="of poses left out")
+    torque_rms_nm: NotNegative | None = Field(default=None, description="of poses left out")
 
 
 class Calibration(Document):
@@ -39,6 +67,7 @@ class Calibration(Document):
         pattern=r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?$", description="a day, such as 2026-11-18"
     )
     cameras: tuple[CameraCalibration, ...] = ()
+    force_sensors: tuple[ForceCalibration, ...] | None = None
     position_error_m: NotNegative | None = None
     rotation_error_rad: NotNegative | None = None
     sensor_serials: dict[str, str] = Field(default={}, description="sensor: number")

@@ -268,8 +268,9 @@ def _stated_ground(subject: Subject, frames: int) -> tuple[float, Flags]:
     height, spans = facts.get("ground_height_m"), facts.get("airborne")
     whole = [span for span in spans if _is_span(span)] if isinstance(spans, list | tuple) else []
     flies = flags_of(tuple((max(0, int(a)), min(frames, int(b))) for a, b in whole), frames)
-    is_height = isinstance(height, int | float) and np.isfinite(height)
-    return (float(height) if is_height else 0.0), flies
+    if not isinstance(height, int | float) or not np.isfinite(height):
+        return 0.0, flies
+    return float(height), flies
 
 
 def _is_span(span: object) -> bool:

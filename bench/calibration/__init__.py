@@ -1,0 +1,1 @@
+"""How right calibrations are about themselves: against truth, and beside mrcal and OpenCV."""

@@ -1,0 +1,5 @@
+"""Cameras, hands and force sensors of a station, measured with stated uncertainty."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

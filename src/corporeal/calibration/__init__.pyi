@@ -1,0 +1,10 @@
+from . import board as board
+from . import camera as camera
+from . import certainty as certainty
+from . import files as files
+from . import force as force
+from . import guidance as guidance
+from . import hand_eye as hand_eye
+from . import mistakes as mistakes
+from . import report as report
+from . import views as views

@@ -1,0 +1,145 @@
+"""Corners of a board in a picture, to a fraction of a pixel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.calibration.board import Board
+from corporeal.calibration.opencv import import_opencv
+from corporeal.geometry import Array
+
+# Fewer corners than this say nothing of six numbers of a pose and a lens.
+FEWEST_CORNERS = 6
+# Half the window of the sub-pixel search never reaches more than this share of a square.
+_WINDOW_SHARE = 0.3
+_LARGEST_WINDOW = 9
+_SMALLEST_WINDOW = 2
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """A board as one picture shows it: numbers of corners (N,) and where they are (N, 2)."""
+
+    name: str
+    corners: NDArray[np.int64]
+    pixels: Array
+    sharpness: float | None = None
+
+    def __len__(self) -> int:
+        return len(self.corners)
+
+
+def detect(picture: NDArray[np.uint8], board: Board, *, name: str = "") -> BoardView | None:
+    """The corners of `board` in a picture (H, W) or (H, W, 3); None where too few are seen."""
+    grey = grey_of(picture)
+    if board.pattern == "chessboard":
+        found = _chessboard(grey, board)
+    elif board.pattern == "charuco":
+        found = _charuco(grey, board)
+    else:
+        found = _markers(grey, board)
+    if found is None or len(found[0]) < min(FEWEST_CORNERS, board.corner_count):
+        return None
+    corners, pixels = found
+    pixels = _refined(grey, pixels, _spacing(board, corners, pixels))
+    return BoardView(name, corners, pixels, _sharpness(grey, pixels))
+
+
+def grey_of(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The picture in shades of grey; colours are taken as RGB."""
+    if picture.ndim == 2:
+        return np.ascontiguousarray(picture)
+    grey: NDArray[np.uint8] = import_opencv().cvtColor(
+        np.ascontiguousarray(picture[..., :3]), import_opencv().COLOR_RGB2GRAY
+    )
+    return grey
+
+
+def is_legacy(picture: NDArray[np.uint8], board: Board) -> bool | None:
+    """Whether a ChArUco board has the layout of OpenCV before 4.6; None where none is seen."""
+    if board.pattern != "charuco":
+        return None
+    counts = {}
+    for legacy in (False, True):
+        found = _charuco(grey_of(picture), board, legacy=legacy)
+        counts[legacy] = 0 if found is None else len(found[0])
+    return None if counts[False] == counts[True] else counts[True] > counts[False]
+
+
+def _chessboard(grey: NDArray[np.uint8], board: Board) -> tuple[NDArray[np.int64], Array] | None:
+    cv = import_opencv()
+    size = (board.columns - 1, board.rows - 1)
+    seen, pixels = cv.findChessboardCorners(
+        grey, size, flags=cv.CALIB_CB_ADAPTIVE_THRESH + cv.CALIB_CB_NORMALIZE_IMAGE
+    )
+    if not seen:
+        return None
+    pixels = pixels.reshape(-1, 2).astype(np.float64)
+    # A board without marks looks the same turned by half: the first corner is the one farther
+    # up the picture, so that pictures from one side agree.
+    if pixels[-1] @ (1e-3, 1.0) < pixels[0] @ (1e-3, 1.0):
+        pixels = pixels[::-1]
+    return np.arange(len(pixels)), pixels
+
+
+def _charuco(
+    grey: NDArray[np.uint8], board: Board, *, legacy: bool | None = None
+) -> tuple[NDArray[np.int64], Array] | None:
+    detector = import_opencv().aruco.CharucoDetector(board.opencv(legacy=legacy))
+    pixels, corners, _, _ = detector.detectBoard(grey)
+    if corners is None:
+        return None
+    return corners.ravel().astype(np.int64), pixels.reshape(-1, 2).astype(np.float64)
+
+
+def _markers(grey: NDArray[np.uint8], board: Board) -> tuple[NDArray[np.int64], Array] | None:
+    cv = import_opencv()
+    made = board.opencv()
+    parameters = cv.aruco.DetectorParameters()
+    parameters.cornerRefinementMethod = cv.aruco.CORNER_REFINE_SUBPIX
+    pixels, ids, _ = cv.aruco.ArucoDetector(made.getDictionary(), parameters).detectMarkers(grey)
+    if ids is None:
+        return None
+    first = board.first_marker or 0
+    kept = [(int(number) - first, quad) for number, quad in zip(ids.ravel(), pixels, strict=True)]
+    kept = [(number, quad) for number, quad in kept if 0 <= number < board.marker_count]
+    if not kept or len({number for number, _ in kept}) < len(kept):
+        return None
+    corners = np.concatenate([4 * number + np.arange(4) for number, _ in kept])
+    return corners, np.concatenate([quad.reshape(4, 2) for _, quad in kept]).astype(np.float64)
+
+
+def _spacing(board: Board, corners: NDArray[np.int64], pixels: Array) -> float:
+    """Pixels between neighbouring corners: the smallest step that the picture shows."""
+    points = board.points[corners][:, :2]
+    metres = np.linalg.norm(points[:, None] - points, axis=2)
+    metres[metres == 0] = np.inf
+    nearest = metres.argmin(axis=1)
+    return float(np.quantile(np.linalg.norm(pixels - pixels[nearest], axis=1), 0.1))
+
+
+def _refined(grey: NDArray[np.uint8], pixels: Array, spacing_px: float) -> Array:
+    cv = import_opencv()
+    half = int(np.clip(round(_WINDOW_SHARE * spacing_px), _SMALLEST_WINDOW, _LARGEST_WINDOW))
+    stop = (cv.TERM_CRITERIA_MAX_ITER + cv.TERM_CRITERIA_EPS, 60, 1e-4)
+    start = pixels.astype(np.float32).reshape(-1, 1, 2)
+    refined = cv.cornerSubPix(grey, start.copy(), (half, half), (-1, -1), stop).reshape(-1, 2)
+    # What leaves its window went to another corner: the first estimate is the better one.
+    strayed = np.linalg.norm(refined - pixels, axis=1) > half
+    return np.where(strayed[:, None], pixels, refined.astype(np.float64))
+
+
+def _sharpness(grey: NDArray[np.uint8], pixels: Array) -> float:
+    """The 90th percentile of brightness steps around the board, over its contrast; 0 to about 1."""
+    low = np.maximum(pixels.min(axis=0).astype(int), 0)
+    high = pixels.max(axis=0).astype(int) + 1
+    patch: Any = grey[low[1] : high[1], low[0] : high[0]].astype(np.float32)
+    if min(patch.shape) < 3:
+        return 0.0
+    steps = np.hypot(np.diff(patch, axis=1)[:-1], np.diff(patch, axis=0)[:, :-1])
+    contrast = np.quantile(patch, 0.95) - np.quantile(patch, 0.05)
+    return float(np.quantile(steps, 0.98) / max(contrast, 1.0))

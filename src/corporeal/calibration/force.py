@@ -1,0 +1,212 @@
+"""A force and torque sensor from poses at rest: the tool's mass and middle, bias, mounting, sign.
+
+In the sensor's frame F = s m S R^T g + F0 and T = c x (F - F0) + T0, where R turns the flange into
+a frame with z up, S the flange into the sensor, and s is -1 for a sensor that reports the force of
+the tool's neighbour. Mass, c, both biases and S are solved together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.calibration.camera import cross_matrices
+from corporeal.errors import CorporealError
+from corporeal.geometry import Array, matrix_from_vector, rotation_angle
+
+GRAVITY = 9.80665
+FEWEST_POSES = 6
+# Beyond this the directions of gravity are too much alike to tell the numbers apart.
+WORST_CONDITION = 10.0
+_UNKNOWNS = 13
+
+
+@dataclass(frozen=True)
+class StaticPoses:
+    """Means over rests: flange in a frame with z up (N, 3, 3), forces and torques (N, 3)."""
+
+    names: tuple[str, ...]
+    rotations: Array
+    forces: Array
+    torques: Array
+
+    def __len__(self) -> int:
+        return len(self.forces)
+
+    def part(self, kept: NDArray[np.int64]) -> StaticPoses:
+        """Those with these numbers."""
+        names = tuple(self.names[number] for number in kept)
+        return StaticPoses(names, self.rotations[kept], self.forces[kept], self.torques[kept])
+
+
+@dataclass(frozen=True)
+class ForceSolution:
+    """What hangs at the sensor, what it shows without it, and how it is mounted.
+
+    `mounting` (3, 3) is S; `covariance` (13, 13): mass, turn of S on its left, force bias, middle
+    of mass, torque bias. `force_rms` and `torque_rms` are of pose left out, one after another.
+    """
+
+    mass_kg: float
+    centre_m: Array
+    force_bias: Array
+    torque_bias: Array
+    mounting: Array
+    sign: int
+    covariance: Array
+    force_residual: Array
+    torque_residual: Array
+    condition: float
+    sign_margin: float
+    drift_n: float | None
+
+    @property
+    def sigma(self) -> Array:
+        """The spread of each unknown."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    def nearest_mounting(self) -> tuple[Array, float]:
+        """The nearest rotation that only exchanges axes (3, 3), and how far off it is in rad."""
+        choices = np.array(_axis_rotations())
+        angles = rotation_angle(choices, self.mounting)
+        return choices[int(angles.argmin())], float(angles.min())
+
+    def compensate(self, rotations: Array, forces: Array, torques: Array) -> tuple[Array, Array]:
+        """What the tool feels beside its own weight: forces and torques (N, 3) at the sensor."""
+        weight = self._weight(rotations)
+        own_torque = np.cross(self.centre_m, weight)
+        return forces - weight - self.force_bias, torques - own_torque - self.torque_bias
+
+    def _weight(self, rotations: Array) -> Array:
+        down = _down(rotations)
+        return np.asarray(self.sign * self.mass_kg * down @ self.mounting.T)
+
+
+def solve_force(poses: StaticPoses) -> ForceSolution:
+    """Solve all numbers of a sensor from six rests or more."""
+    if len(poses) < FEWEST_POSES:
+        raise CorporealError(
+            f"{len(poses)} poses at rest; expected {FEWEST_POSES} or more, with the tool pointing "
+            "up, down and to four sides."
+        )
+    down = _down(poses.rotations)
+    condition = spread_condition(poses.rotations)
+    if condition > WORST_CONDITION:
+        raise CorporealError(
+            f"gravity points nearly the same way in all poses (condition {condition:.0f}); "
+            f"expected below {WORST_CONDITION:.0f}. Turn the tool up, down and to its sides."
+        )
+    mounting, sign, mass, margin = _start(down, poses.forces)
+    numbers = np.zeros(_UNKNOWNS)
+    numbers[0] = mass
+    numbers[4:7] = poses.forces.mean(axis=0) - (sign * mass * down @ mounting.T).mean(axis=0)
+    scales = (1.0, 1.0)
+    for _ in range(30):
+        residual, slopes = _residuals(numbers, mounting, sign, down, poses)
+        weighted = slopes / np.repeat(scales, 3)[None, :, None]
+        flat = weighted.reshape(-1, _UNKNOWNS)
+        step = np.linalg.lstsq(flat, (residual / np.repeat(scales, 3)).ravel(), rcond=1e-12)[0]
+        turn = -step[1:4]
+        numbers = numbers - step
+        mounting = matrix_from_vector(turn[None])[0] @ mounting
+        numbers[1:4] = 0
+        scales = _scales(_residuals(numbers, mounting, sign, down, poses)[0])
+        if np.abs(step).max() < 1e-10:
+            break
+    residual, slopes = _residuals(numbers, mounting, sign, down, poses)
+    flat = (slopes / np.repeat(scales, 3)[None, :, None]).reshape(-1, _UNKNOWNS)
+    covariance = np.linalg.pinv(flat.T @ flat, hermitian=True)
+    return ForceSolution(
+        float(numbers[0]), numbers[7:10], numbers[4:7], numbers[10:13], mounting, sign, covariance,
+        np.linalg.norm(residual[:, :3], axis=1), np.linalg.norm(residual[:, 3:], axis=1),
+        condition, margin, _drift(poses),
+    )  # fmt: skip
+
+
+def leave_out_force(poses: StaticPoses) -> tuple[float, float]:
+    """Root mean square force and torque that a pose shows beyond what the others predict of it."""
+    forces, torques = [], []
+    for number in range(len(poses)):
+        rest = poses.part(np.delete(np.arange(len(poses)), number))
+        one = poses.part(np.array([number]))
+        solution = solve_force(rest)
+        force, torque = solution.compensate(one.rotations, one.forces, one.torques)
+        forces.append(float((force**2).sum()))
+        torques.append(float((torque**2).sum()))
+    return float(np.sqrt(np.mean(forces))), float(np.sqrt(np.mean(torques)))
+
+
+def spread_condition(rotations: Array) -> float:
+    """How unevenly gravity points through the poses: 1 is even, large is all one way."""
+    down = _down(rotations) / GRAVITY
+    values = np.linalg.eigvalsh(np.cov(down.T, bias=True))
+    return float(np.sqrt(max(values[-1], 1e-9) / max(values[0], 1e-14)))
+
+
+def _down(rotations: Array) -> Array:
+    return np.asarray(-GRAVITY * rotations[:, 2, :])
+
+
+def _start(down: Array, forces: Array) -> tuple[Array, int, float, float]:
+    """Mounting, sign and mass by one turn of centred directions onto centred forces."""
+    directions, centred = down - down.mean(axis=0), forces - forces.mean(axis=0)
+    left, sizes, right = np.linalg.svd(centred.T @ directions)
+    proper = np.linalg.det(left @ right) > 0
+    sign = 1 if proper else -1
+    fits = []
+    for tried in (1, -1):
+        flip = np.diag([1, 1, tried * np.linalg.det(left @ right)])
+        mounting = tried * (left @ flip @ right)
+        mass = float((sizes * np.diag(flip)).sum() / (directions**2).sum())
+        error = centred - mass * directions @ (left @ flip @ right).T
+        fits.append((float(np.sqrt((error**2).mean())), mounting, mass))
+    best, other = (fits[0], fits[1]) if sign == 1 else (fits[1], fits[0])
+    return best[1], sign, best[2], other[0] / max(best[0], 1e-12)
+
+
+def _residuals(
+    numbers: Array, mounting: Array, sign: int, down: Array, poses: StaticPoses
+) -> tuple[Array, Array]:
+    """Predicted minus measured (N, 6), and slopes (N, 6, 13)."""
+    mass, centre = numbers[0], numbers[7:10]
+    turned = sign * down @ mounting.T
+    weight = mass * turned
+    force = weight + numbers[4:7]
+    torque = np.cross(centre, weight) + numbers[10:13]
+    residual = np.concatenate([force - poses.forces, torque - poses.torques], axis=1)
+    slopes = np.zeros((len(down), 6, _UNKNOWNS))
+    by_turn = -cross_matrices(weight)
+    held = cross_matrices(centre[None])[0]
+    slopes[:, :3, 0], slopes[:, :3, 1:4], slopes[:, :3, 4:7] = turned, by_turn, np.eye(3)
+    slopes[:, 3:, 0], slopes[:, 3:, 1:4] = np.cross(centre, turned), held @ by_turn
+    slopes[:, 3:, 7:10], slopes[:, 3:, 10:13] = -cross_matrices(weight), np.eye(3)
+    return residual, slopes
+
+
+def _scales(residual: Array) -> tuple[float, float]:
+    """Sizes of the errors of forces and torques, with what was solved of each taken off."""
+    count = len(residual)
+    freedom = max(3 * count - 7, 1), max(3 * count - 6, 1)
+    force = np.sqrt((residual[:, :3] ** 2).sum() / freedom[0])
+    torque = np.sqrt((residual[:, 3:] ** 2).sum() / freedom[1])
+    return max(float(force), 1e-6), max(float(torque), 1e-7)
+
+
+def _drift(poses: StaticPoses) -> float | None:
+    """How far the force moved between the first and the last pose, where they are the same."""
+    if rotation_angle(poses.rotations[0], poses.rotations[-1]) > np.radians(1.0):
+        return None
+    return float(np.linalg.norm(poses.forces[-1] - poses.forces[0]))
+
+
+def _axis_rotations() -> list[Array]:
+    found = []
+    for order, signs in product(permutations(range(3)), product((1, -1), repeat=3)):
+        matrix = np.zeros((3, 3))
+        matrix[np.arange(3), list(order)] = signs
+        if np.linalg.det(matrix) > 0:
+            found.append(matrix)
+    return found

@@ -1,0 +1,131 @@
+"""Views of a board in what people have: image files, a movie, or the camera of an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from corporeal.calibration.board import Board
+from corporeal.calibration.detection import BoardView, detect, is_legacy
+from corporeal.episode import Episode
+from corporeal.errors import CorporealError
+
+IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+MOVIES = (".mp4", ".mkv", ".mov", ".avi", ".webm")
+_MOST_PIXELS = 100_000_000
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture and what it is called: its file, or its number in the movie."""
+
+    name: str
+    pixels: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class FoundViews:
+    """The views of a board, among how many pictures, and the size of those in pixels."""
+
+    views: tuple[BoardView, ...]
+    pictures: int
+    width: int
+    height: int
+
+
+def find_views(
+    source: Path, board: Board, *, stream: str | None = None, every: int = 1,
+    progress: Callable[[], object] = lambda: None,
+) -> FoundViews:  # fmt: skip
+    """Every view of the board in a source; its pictures must be of one size."""
+    views: list[BoardView] = []
+    first: Picture | None = None
+    count = 0
+    for picture in read_pictures(source, stream=stream, every=every):
+        first = first or picture
+        if picture.pixels.shape != first.pixels.shape:
+            (height, width), (high, wide) = picture.pixels.shape[:2], first.pixels.shape[:2]
+            raise CorporealError(
+                f"{picture.name} has {width} x {height} pixels; expected {wide} x {high} as the "
+                "pictures before. Use pictures of one camera, not resized."
+            )
+        view = detect(picture.pixels, board, name=picture.name)
+        views += [] if view is None else [view]
+        count += 1
+        progress()
+    if first is None:
+        raise CorporealError(f"{source} holds no pictures.")
+    if not views and is_legacy(first.pixels, board):
+        raise CorporealError(
+            f"{source} shows a board in the layout of OpenCV before 4.6; expected the new one. "
+            "Add 'legacy: true' to the board's document."
+        )
+    return FoundViews(tuple(views), count, first.pixels.shape[1], first.pixels.shape[0])
+
+
+def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) -> Iterator[Picture]:
+    """The pictures of a folder, an image, a movie or an episode; of movies every `every`-th."""
+    if source.is_dir():
+        files = sorted(path for path in source.iterdir() if path.suffix.lower() in IMAGES)
+        if not files:
+            raise CorporealError(
+                f"{source} holds no pictures; expected files ending in {', '.join(IMAGES)}."
+            )
+        yield from map(_read_image, files)
+    elif source.suffix.lower() in IMAGES:
+        yield _read_image(source)
+    elif source.suffix.lower() in MOVIES:
+        yield from _read_movie(source, every)
+    elif source.suffix == ".h5":
+        yield from _read_episode(source, stream, every)
+    else:
+        raise CorporealError(
+            f"{source}, got {source.suffix or 'no ending'}; expected a folder of pictures, a movie "
+            "or an episode (.h5)."
+        )
+
+
+def _read_image(path: Path) -> Picture:
+    try:
+        with Image.open(path) as image:
+            if image.width * image.height > _MOST_PIXELS:
+                raise CorporealError(
+                    f"{path} has {image.width} x {image.height} pixels; expected 100 million or "
+                    "fewer."
+                )
+            return Picture(path.name, np.asarray(image.convert("RGB"), np.uint8))
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise CorporealError(f"{path} is no picture: {error}. Leave it out.") from None
+
+
+def _read_movie(path: Path, every: int) -> Iterator[Picture]:
+    try:
+        with closing(av.open(str(path))) as container:
+            frames: Any = container.decode(video=0)
+            for number, frame in enumerate(frames):
+                if number % every == 0:
+                    yield Picture(f"{path.name} {number}", frame.to_ndarray(format="rgb24"))
+    except (av.FFmpegError, IndexError, OSError) as error:
+        raise CorporealError(f"{path} cannot be decoded: {error}.") from None
+
+
+def _read_episode(path: Path, stream: str | None, every: int) -> Iterator[Picture]:
+    with Episode.open(path) as episode:
+        cameras = [each.path for each in episode.schema.streams if each.kind == "video"]
+        name = cameras[0] if stream is None and len(cameras) == 1 else stream
+        matching = [camera for camera in cameras if name and camera.rpartition("/")[2] == name]
+        chosen = name if name in cameras else (matching[0] if len(matching) == 1 else None)
+        if chosen is None:
+            known = ", ".join(cameras) or "none"
+            raise CorporealError(f"--stream, got {stream}; expected a camera of {path}: {known}.")
+        frames = episode[chosen]
+        for number in range(0, len(frames), every):
+            yield Picture(f"{path.stem} {number}", frames[number])

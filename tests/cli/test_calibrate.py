@@ -1,0 +1,105 @@
+"""`corporeal calibrate` on photographs, poses and rests that people have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.calibration.test_force import rests
+from typer.testing import CliRunner, Result
+
+from corporeal.cli.program import program
+from corporeal.errors import CorporealError
+from corporeal.geometry import quaternion_from_matrix
+from corporeal.protocol import Calibration
+
+REAL = Path("../shared/data/calib").resolve()
+CHESSBOARD = """
+document: board
+name: photographed
+version: 1.0.0
+pattern: chessboard
+columns: 10
+rows: 7
+square_m: 0.025
+"""
+
+
+def _run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(program(), [str(argument) for argument in arguments])
+
+
+def test_a_board_is_written_as_a_page(tmp_path: Path) -> None:
+    result = _run("calibrate", "board", "charuco_a4", "-o", tmp_path / "b.pdf", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["page"] == "A4"
+    assert (tmp_path / "b.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.slow
+def test_photographs_that_miss_the_corners_are_good_in_the_middle_only(tmp_path: Path) -> None:
+    if not REAL.is_dir():
+        pytest.skip("../shared/data/calib is not here")
+    (tmp_path / "board.yaml").write_text(CHESSBOARD)
+    left = tmp_path / "left"
+    left.mkdir()
+    for path in (REAL / "opencv_chessboard_stereo").glob("left[01]*.jpg"):
+        (left / path.name).write_bytes(path.read_bytes())
+    station = tmp_path / "cell.yaml"
+    asked = ("calibrate", "camera", left, "--board", tmp_path / "board.yaml", "-o", station)
+    result = _run(*asked, "--report", tmp_path / "left.png", "--json")
+    assert result.exit_code == 1, result.output
+    values = json.loads(result.stdout)
+    assert values["rms_px"] < 0.3
+    assert values["uncertainty_px"]["mean"] > 0.4
+    assert len(values["next"]) == 3
+    assert _run(*asked, "--max-uncertainty", "1").exit_code == 0
+    poses = REAL / "handeye_franka_charuco"
+    result = _run("calibrate", "hand-eye", poses, "--name", "left", "-o", station, "--json")
+    assert json.loads(result.stdout)["left_out"]["rms_m"] < 0.0042
+    kept = Calibration.load(station)
+    (camera,) = kept.cameras
+    assert kept.version == "1.0.2"
+    assert camera.uncertainty_px is not None
+    assert camera.xyz is not None
+    assert camera.position_sigma_m is not None
+
+
+def test_a_mount_that_is_the_other_is_said_and_ends_with_1() -> None:
+    if not REAL.is_dir():
+        pytest.skip("../shared/data/calib is not here")
+    pairs = next((REAL / "handeye_poses_moveit").rglob("pose_samples.json"))
+    result = _run("calibrate", "hand-eye", pairs)
+    assert result.exit_code == 1
+    assert "--mount to-hand" in result.output
+
+
+def test_rests_of_a_force_sensor_go_into_the_document(tmp_path: Path) -> None:
+    poses = rests(np.random.default_rng(0))
+    rows = ["qw,qx,qy,qz,fx,fy,fz,tx,ty,tz"]
+    for rotation, force, torque in zip(poses.rotations, poses.forces, poses.torques, strict=True):
+        numbers = [*quaternion_from_matrix(rotation), *force, *torque]
+        rows.append(",".join(f"{number:.9f}" for number in numbers))
+    (tmp_path / "rests.csv").write_text("\n".join(rows))
+    result = _run("calibrate", "force", tmp_path / "rests.csv", "--name", "right_wrist_wrench",
+                  "-o", tmp_path / "cell.yaml")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    sensors = Calibration.load(tmp_path / "cell.yaml").force_sensors
+    assert sensors is not None
+    assert sensors[0].mass_kg == pytest.approx(0.8, rel=0.02)
+    assert sensors[0].name == "right_wrist_wrench"
+
+
+def test_what_cannot_be_calibrated_is_said_in_a_sentence(tmp_path: Path) -> None:
+    for arguments, said in (
+        (("camera", tmp_path), "holds no pictures"),
+        (("camera", tmp_path / "x.xyz"), "expected a folder of pictures, a movie"),
+        (("hand-eye", tmp_path), "holds no pairs"),
+        (("force", tmp_path / "x.json"), r"expected \.csv"),
+        (("board", "charuco_a5"), "charuco_a4"),
+    ):
+        result = _run("calibrate", *arguments)
+        with pytest.raises(CorporealError, match=said):
+            raise result.exception  # type: ignore[misc]
