@@ -178,7 +178,8 @@ def test_two_people_of_a_pair_do_not_see_each_other(workspace: Workspace) -> Non
         viewer = {"Authorization": f"Bearer {token_of(workspace, 'vera', 'viewer')}"}
         assert client.get(f"/api/label-tasks/{mine}", headers=viewer).status_code == 403
         episode, _ = frames(workspace)
-        assert client.get(f"/api/episodes/{episode}/events", headers=viewer).status_code == 403
+        seen = client.get(f"/api/episodes/{episode}/events", headers=viewer)
+        assert seen.status_code == 200, "what signals show is no secret; what people say is"
 
 
 def test_comments_stand_at_a_moment_until_they_are_dealt_with(

@@ -52,7 +52,9 @@ def test_a_newcomer_finds_the_fall_and_what_led_to_it(
 
     page.goto(f"{address}/episodes/{fallen.episodes[1]}")
     happened = page.get_by_role("region", name="What happened")
-    expect(happened).to_contain_text("the robot fell at 0:03.0, after contact at 0:02.5")
+    expect(happened).to_contain_text("the robot fell at 3.000 s.")
+    before = happened.get_by_role("list", name="Before, in order")
+    expect(before.get_by_role("button", name="contact 2.500 s")).to_be_visible()
     happened.get_by_role("button", name="Go to the fall").click()
     page.wait_for_url("**t=3000000000**")
     finding = page.get_by_role("listitem").filter(has_text="task_failed").first

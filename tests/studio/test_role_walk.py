@@ -21,7 +21,7 @@ TAKES: tuple[tuple[Action, str], ...] = (
     ("export", r".* /api/episodes/\{episode_id\}/(file|rrd|mcap|conversion)"),
     ("share", r".* /api/shares.*"),
     ("annotate", r".* /api/label-tasks/.*"),
-    ("annotate", r"get /api/episodes/\{episode_id\}/(events|filmstrip)"),
+    ("annotate", r"get /api/episodes/\{episode_id\}/filmstrip"),
     ("annotate", r"(get /api/labels/mine|post /api/labels/queues/\{queue\}/take)"),
     ("annotate", r"post /api/reviews/\{name\}/(next|items/.*)"),
     ("annotate", r"post /api/(marks|episodes/\{episode_id\}/notes).*"),

@@ -1,5 +1,5 @@
-import { useMemo, useRef, useState } from "react";
-import type { EpisodeDetail, EpisodeFinding } from "../api/schema";
+import { useCallback, useMemo, useRef, useState } from "react";
+import type { EpisodeDetail, EpisodeFinding, EventFacts } from "../api/schema";
 import { useShortcuts } from "../parts/shortcuts";
 import { useInks } from "../plots/inks";
 import { selectFinding, useSelectedFinding } from "../plots/selection";
@@ -7,6 +7,7 @@ import { windowOf } from "../plots/window";
 import type { Clock } from "./clock";
 import "./timeline.css";
 import { TimelineAxis } from "./timeline_axis";
+import { TimelineDetected } from "./timeline_detected";
 import { TimelineFindings, TimelineThroughout } from "./timeline_findings";
 import { TimelineLane } from "./timeline_lane";
 import { TimelinePlayhead } from "./timeline_playhead";
@@ -17,10 +18,14 @@ import { TimelineTip, type Tip } from "./timeline_tip";
 export interface TimelineProps {
   episode: EpisodeDetail;
   clock: Clock;
+  /** Events that detectors found, where the page asks for them. */
+  detected?: EventFacts[];
 }
 
+const none: EventFacts[] = [];
+
 /** The whole episode as one line: what was found, what happened, where the clock stands. */
-export function Timeline({ episode, clock }: TimelineProps) {
+export function Timeline({ episode, clock, detected = none }: TimelineProps) {
   const view = windowOf(clock);
   const inks = useInks();
   const selected = useSelectedFinding();
@@ -36,6 +41,13 @@ export function Timeline({ episode, clock }: TimelineProps) {
       clock.seek(startNs);
     }
   };
+  const seek = useCallback(
+    (timeNs: number) => {
+      clock.pause();
+      clock.seek(timeNs);
+    },
+    [clock],
+  );
   useTimelineKeys(episode, clock, choose);
   return (
     <div className="timeline" role="group" aria-label="Timeline">
@@ -55,7 +67,7 @@ export function Timeline({ episode, clock }: TimelineProps) {
         )}
         {throughout.length > 0 && (
           <div className="timeline-row">
-            <span className="timeline-name">Throughout</span>
+            <span className="timeline-name">Whole episode</span>
             <TimelineThroughout
               findings={throughout}
               selected={selected}
@@ -68,9 +80,18 @@ export function Timeline({ episode, clock }: TimelineProps) {
           <div className="timeline-row">
             <span className="timeline-name">Findings</span>
             <p className="timeline-none">
-              {episode.row.verdict ? "Nothing was found." : "This episode was not checked."}
+              {episode.row.verdict ? "No findings." : "This episode was not checked."}
             </p>
           </div>
+        )}
+        {detected.length > 0 && (
+          <TimelineDetected
+            events={detected}
+            startNs={clock.startNs}
+            endNs={clock.endNs}
+            onSeek={seek}
+            onTip={setTip}
+          />
         )}
         {episode.lanes.map((lane) => (
           <TimelineLane
@@ -113,8 +134,8 @@ function useTimelineKeys(
   };
   useShortcuts("Timeline", [
     { keys: ["n"], does: "Next finding", run: () => toFinding(1) },
-    { keys: ["Shift+n", "p"], does: "Finding before", run: () => toFinding(-1) },
+    { keys: ["Shift+n", "p"], does: "Previous finding", run: () => toFinding(-1) },
     { keys: ["e"], does: "Next event", run: () => toEvent(1) },
-    { keys: ["Shift+e"], does: "Event before", run: () => toEvent(-1) },
+    { keys: ["Shift+e"], does: "Previous event", run: () => toEvent(-1) },
   ]);
 }

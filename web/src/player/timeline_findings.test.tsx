@@ -3,6 +3,7 @@ import "../testing/dom";
 import { fireEvent, render, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 import { sampleEpisode, sampleFinding } from "../testing/samples";
+import { TimelineDetected } from "./timeline_detected";
 import { TimelineFindings, TimelineThroughout } from "./timeline_findings";
 import { findingBars } from "./timeline_rows";
 
@@ -64,4 +65,22 @@ test("a finding without a moment is chosen without one", () => {
   );
   fireEvent.click(screen.getByRole("button", { name: "stream missing" }));
   expect(onChoose.mock.calls).toEqual([[whole, null]]);
+});
+
+test("a detected event is a mark that seeks there", () => {
+  const onSeek = vi.fn();
+  const event = { side: "left", stream: "left_ankle_wrench", confidence: 0.9, uncertainty_ns: 2e6 };
+  render(
+    <TimelineDetected
+      events={[{ ...event, time_ns: 1e9, name: "foot_leaves" }]}
+      startNs={0}
+      endNs={4e9}
+      onSeek={onSeek}
+      onTip={() => undefined}
+    />,
+  );
+  const mark = screen.getByRole("button", { name: "left foot leaves at 1.000 s" });
+  expect(mark.style.left).toBe("25%");
+  fireEvent.click(mark);
+  expect(onSeek.mock.calls).toEqual([[1e9]]);
 });

@@ -14,7 +14,7 @@ from corporeal.catalog.permission import Actor
 from corporeal.episode.file import StreamReader
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.proposal import PhysicalEvent, detect
-from corporeal.studio.authentication import allowed
+from corporeal.studio.authentication import Reader, allowed
 from corporeal.studio.context import StudioDep
 from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.playback.depth_colour import coloured
@@ -57,7 +57,7 @@ _FOUND: ByteCache[_Found] = ByteCache(1 << 25)
 
 
 @ROUTER.get("/episodes/{episode_id}/events")
-def events(episode_id: str, studio: StudioDep, _: Annotator) -> list[EventFacts]:
+def events(episode_id: str, studio: StudioDep, _: Reader) -> list[EventFacts]:
     """All events of all detectors, in order of time; found once and then kept."""
 
     def find() -> _Found:

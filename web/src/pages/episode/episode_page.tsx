@@ -1,8 +1,9 @@
 import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
+import { getEvents } from "../../api/annotation";
 import { getEpisode } from "../../api/episode";
 import { watchMarks } from "../../api/marks";
 import { nameOf } from "../../api/names";
-import type { EpisodeDetail } from "../../api/schema";
+import type { EpisodeDetail, EventFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
@@ -46,6 +47,7 @@ function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: UR
   const [height, setHeight] = useKept<number>("studio.episode.views", 56);
   const [width, setWidth] = useKept<number>("studio.episode.main", 75);
   const [isOpen, setOpen] = useKept<boolean>("studio.episode.side", true);
+  const events = useEvents(episode.id, hasPicture);
   const { notes, again, noted, dialog } = useNotes(episode, clock);
   useShortcuts("Episode", [
     { keys: ["i"], does: "Show or hide what is known", run: () => setOpen(!isOpen) },
@@ -60,7 +62,7 @@ function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: UR
         onSide={() => setOpen(!isOpen)}
       />
       {dialog}
-      <Incident episode={episode} clock={clock} />
+      <Incident episode={episode} clock={clock} events={events} />
       <div className="episode-middle">
         <div className="episode-main" style={{ flexBasis: isOpen ? `${width}%` : "100%" }}>
           <section className="episode-views" aria-label="Views" style={{ flexBasis: `${height}%` }}>
@@ -113,11 +115,22 @@ function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: UR
         )}
       </div>
       <footer className="episode-foot">
-        <Timeline episode={noted} clock={clock} />
+        <Timeline episode={noted} clock={clock} detected={events} />
         <Transport episode={episode} clock={clock} />
       </footer>
     </div>
   );
+}
+
+const none: EventFacts[] = [];
+
+/** What detectors found in the signals, asked for once the first picture is there. */
+function useEvents(id: string, isReady: boolean): EventFacts[] {
+  const answer = useAnswer(
+    (signal) => (isReady ? getEvents(id, signal) : Promise.resolve(none)),
+    [id, isReady],
+  );
+  return answer.value ?? none;
 }
 
 /** The clock of the episode, at the moment of the link or where the episode begins. */

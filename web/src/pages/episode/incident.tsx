@@ -1,12 +1,27 @@
-import type { EpisodeDetail } from "../../api/schema";
+import { useMemo } from "react";
+import type { EpisodeDetail, EventFacts } from "../../api/schema";
+import { secondsText } from "../../parts/words";
 import type { Clock } from "../../player/clock";
+import { chainOf } from "./chain";
 import { selectFinding } from "./finding_choice";
 import "./incident.css";
 import { isIncident, storyOf } from "./story";
 
-/** What went wrong, at the top of the page, with the way to its moment; nothing where all is well. */
-export function Incident({ episode, clock }: { episode: EpisodeDetail; clock: Clock }) {
+/**
+ * What went wrong, at the top of the page, with the way to its moment and to what happened before
+ * it; nothing where all is well.
+ */
+export function Incident({
+  episode,
+  clock,
+  events,
+}: {
+  episode: EpisodeDetail;
+  clock: Clock;
+  events: EventFacts[];
+}) {
   const { tone, verdict, cause, moment, finding } = storyOf(episode);
+  const chain = useMemo(() => chainOf(episode, events), [episode, events]);
   if (!isIncident(episode)) return null;
   return (
     <section className={`incident incident-${tone}`} aria-label="What happened">
@@ -14,6 +29,25 @@ export function Incident({ episode, clock }: { episode: EpisodeDetail; clock: Cl
         <b>{verdict}</b>: {cause}
         {finding && <code className="incident-check">{finding.check}</code>}
       </p>
+      {chain.length > 0 && (
+        <ol className="incident-chain" aria-label="Before, in order">
+          {chain.map(({ timeNs, text, from }) => (
+            <li key={`${timeNs} ${text}`}>
+              <button
+                type="button"
+                className="quiet"
+                title={from}
+                onClick={() => {
+                  clock.pause();
+                  clock.seek(timeNs);
+                }}
+              >
+                {text} <span className="num muted">{secondsText(timeNs)}</span>
+              </button>
+            </li>
+          ))}
+        </ol>
+      )}
       {moment && (
         <button
           type="button"

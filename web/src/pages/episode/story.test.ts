@@ -49,11 +49,10 @@ test("the gravest come first, then the earliest; those of no moment last", () =>
   expect(sorted.map(({ number }) => number)).toEqual([3, 2, 4, 1]);
 });
 
-test("a fall is told with its moment and what went before it", () => {
+test("a fall is told with its moment, and with no cause that nobody knows", () => {
   const told = storyOf(episode({ success: false, failure: "fall" }, { lanes: [events] }));
   expect(told.moment).toEqual({ timeNs: 4.2e9, name: "the fall" });
-  expect(told.cause).toContain("the robot fell at 0:04.2");
-  expect(told.cause).toContain("contact (robot against furniture) at 0:03.4");
+  expect(told.cause).toBe("the robot fell at 4.200 s.");
 });
 
 test("without an event, the check that saw the fall tells its moment", () => {

@@ -1,5 +1,5 @@
 // An episode's outcome in one sentence, and the moment it turns on: what a newcomer looks for.
-import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
+import type { EpisodeDetail, EpisodeFinding, LaneItem } from "../../api/schema";
 import { severityRank } from "../../parts/severity";
 import { count } from "../../parts/words";
 import { momentText } from "./wording";
@@ -30,6 +30,11 @@ function momentOf(finding: EpisodeFinding): number {
 }
 
 const ends = new Set(["start", "end", "success", "begin", "stop"]);
+
+/** Whether an item of a lane is a moment that was logged, and says more than begin or end. */
+export function isLogged({ label, start_ns, end_ns }: LaneItem): boolean {
+  return start_ns === end_ns && !ends.has(label.toLowerCase());
+}
 
 /** When a failure such as "fall" happened: the event of that name, or what a check saw of it. */
 export function failureMoment(episode: EpisodeDetail): { timeNs: number; name: string } | null {
@@ -119,20 +124,5 @@ function failureSentence(episode: EpisodeDetail, moment: Story["moment"]): strin
       ? "the robot fell"
       : `the task failed: ${mode.replaceAll("_", " ")}`;
   if (!moment) return `${what}.`;
-  return `${what} at ${momentText(moment.timeNs)}${before(episode, moment.timeNs)}.`;
-}
-
-/** What was logged last before the moment: as near to a cause as a recording comes. */
-function before(episode: EpisodeDetail, timeNs: number): string {
-  const earlier = episode.lanes
-    .flatMap(({ items }) => items)
-    .filter(
-      ({ label, start_ns, end_ns }) =>
-        start_ns === end_ns && start_ns < timeNs && !ends.has(label.toLowerCase()),
-    )
-    .sort((a, b) => a.start_ns - b.start_ns);
-  const first = earlier.find(({ label }) => label === earlier[earlier.length - 1]?.label);
-  if (!first) return "";
-  const detail = first.detail ? ` (${first.detail})` : "";
-  return `, after ${first.label.replaceAll("_", " ")}${detail} at ${momentText(first.start_ns)}`;
+  return `${what} at ${momentText(moment.timeNs)}.`;
 }

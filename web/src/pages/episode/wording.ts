@@ -1,9 +1,9 @@
 // Numbers as people read them.
-import { clockText } from "../../player/clock";
+import { secondsText } from "../../parts/words";
 
-/** A moment to the nearest tenth of a second: 4.196 s is 0:04.2. */
+/** A moment of an episode: 4.236 s. */
 export function momentText(timeNs: number): string {
-  return clockText(Math.round(timeNs / 1e8) * 1e8, 1);
+  return secondsText(timeNs);
 }
 
 export function bytesText(bytes: number): string {

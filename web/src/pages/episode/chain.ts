@@ -1,0 +1,88 @@
+// What happened before a failure, in order: as detected, logged or simulated. An order is no cause.
+import type { EpisodeDetail, EventFacts } from "../../api/schema";
+import { eventText } from "../../player/event_words";
+import { failureMoment, isLogged } from "./story";
+
+export interface ChainLink {
+  timeNs: number;
+  text: string;
+  /** Where it is known from, and how well. */
+  from: string;
+}
+
+const WINDOW_NS = 3e9;
+const MOST_LINKS = 8;
+// Arms move all the time, and what ends seldom tells how something began.
+const leftOut = new Set([
+  "motion_begins",
+  "motion_ends",
+  "base_stops",
+  "base_falls",
+  "bump_ends",
+  "foot_strikes",
+]);
+
+/** The chain of events before the failure, the first of each kind; none where no moment is known. */
+export function chainOf(episode: EpisodeDetail, events: EventFacts[]): ChainLink[] {
+  const moment = failureMoment(episode);
+  if (!moment) return [];
+  const links = [...pushes(episode), ...detected(events), ...logged(episode)]
+    .filter(({ timeNs }) => timeNs < moment.timeNs && timeNs >= moment.timeNs - WINDOW_NS)
+    .sort((a, b) => a.timeNs - b.timeNs);
+  const first = links.filter(
+    ({ text }, place) => links.findIndex((other) => other.text === text) === place,
+  );
+  return first.slice(0, MOST_LINKS);
+}
+
+function detected(events: EventFacts[]): ChainLink[] {
+  return events
+    .filter(({ name }) => !leftOut.has(name))
+    .map((event) => ({
+      timeNs: event.time_ns,
+      text: eventText(event),
+      from: `detected in ${event.stream}, ± ${(event.uncertainty_ns / 1e9).toFixed(3)} s`,
+    }));
+}
+
+function logged(episode: EpisodeDetail): ChainLink[] {
+  return episode.lanes.flatMap(({ name, items }) =>
+    items.filter(isLogged).map(({ label, detail, start_ns }) => ({
+      timeNs: start_ns,
+      text: detail ? `${label.replaceAll("_", " ")}: ${detail}` : label.replaceAll("_", " "),
+      from: `logged in ${name.replaceAll("_", " ")}`,
+    })),
+  );
+}
+
+/** The push that a simulation gave the robot: the one cause that is known for certain. */
+function pushes(episode: EpisodeDetail): ChainLink[] {
+  const { push_ns: impulse, push_time_s: atS } = record(episode.metadata.variation);
+  if (typeof atS !== "number" || !Array.isArray(impulse) || impulse.every((part) => part === 0))
+    return [];
+  return [
+    {
+      timeNs: Math.round(atS * 1e9) + simulationZero(episode),
+      text: "pushed (simulation)",
+      from: "known from the simulation",
+    },
+  ];
+}
+
+/** The episode's time at which the simulation's clock was zero: an event that both tell of says. */
+function simulationZero(episode: EpisodeDetail): number {
+  const told = episode.metadata.events;
+  if (!Array.isArray(told)) return 0;
+  for (const event of told.map(record)) {
+    const item = episode.lanes
+      .flatMap(({ items }) => items)
+      .find(({ label, start_ns, end_ns }) => label === event.name && start_ns === end_ns);
+    if (item && typeof event.time_s === "number")
+      return item.start_ns - Math.round(event.time_s * 1e9);
+  }
+  return 0;
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
