@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
+from tests.studio.test_share import shared
+
+from corporeal.catalog.workspace import Workspace
 
 
 def test_a_note_is_pinned_listed_counted_and_settled(
@@ -23,3 +26,17 @@ def test_a_note_is_pinned_listed_counted_and_settled(
     happened = client.get(f"/api/episodes/{first}/history").json()["changes"]
     assert [change["what"] for change in happened][-2:] == ["comment", "comment resolved"]
     assert client.post(address, json={"text": " "}).status_code >= 400
+
+
+def test_a_guest_reads_pinned_notes_without_names_and_no_others(
+    workspace: Workspace, small_workspace: SmallWorkspace
+) -> None:
+    address = f"/api/episodes/{small_workspace.episodes[0]}/notes"
+    with shared(workspace, small_workspace.episodes) as (client, path):
+        staff = {"Authorization": f"Bearer {client.headers['X-Token']}"}
+        for note in ({"text": "grip slips", "time_ns": 5}, {"text": "ask ben about the cable"}):
+            assert client.post(address, json=note, headers=staff).status_code == 201
+        client.get(path)
+        (seen,) = client.get(address).json()
+        assert (seen["text"], seen["who"], seen["at"]) == ("grip slips", "", "")
+        assert client.post(address, json={"text": "hello"}).status_code == 403

@@ -51,7 +51,7 @@ export function EpisodeTile({ row, place, isCurrent, isSelected, onSelect, onTou
         <b>
           <span className="num">{nameOf(row)}</span> {row.task ?? "no task"}
         </b>
-        <VerdictChip verdict={row.verdict} />
+        <VerdictChip verdict={row.verdict} decision={row.decision} />
       </span>
       <span className="episode-tile-line muted">
         <span>

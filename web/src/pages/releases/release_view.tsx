@@ -155,7 +155,7 @@ function Export({ reference }: { reference: string }) {
         </select>
       </h2>
       <p className="muted">In a terminal, in the folder of the workspace:</p>
-      <pre>{`corporeal export ${reference} --to ${format} --out dataset`}</pre>
+      <pre>{`corporeal export ${reference} --format ${format} --out dataset`}</pre>
     </section>
   );
 }
