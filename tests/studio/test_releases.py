@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
+from tests.studio.waiting import comes_to
 
 
 def test_a_release_is_previewed_made_read_verified_and_the_next_one_compared(
@@ -39,3 +40,22 @@ def test_a_release_is_previewed_made_read_verified_and_the_next_one_compared(
     assert "nothing changed since" in again.json()["error"]
     episode = client.get(f"/api/episodes/{small_workspace.episodes[0]}").json()
     assert set(episode["releases"]) == {"reaches@1.0.0", "reaches@1.1.0"}
+
+
+def test_a_release_is_exported_in_the_background_and_found_again(
+    client: TestClient, small_workspace: SmallWorkspace
+) -> None:
+    first = small_workspace.episodes[0]
+    client.post("/api/marks", json={"episodes": [first], "verdict": "accepted"})
+    wish = {"name": "one", "query": "#1", "splits": {"train": 1.0}}
+    assert client.post("/api/releases", json=wish).status_code == 201
+    address = "/api/releases/one@1.0.0/exports"
+    assert client.get(address).json() == []
+    started = client.post(address, json={"format": "mcap"})
+    assert started.status_code == 202, started.text
+    assert [each["format"] for each in started.json()] == ["mcap"]
+    comes_to(None, lambda: client.get(address).json()[0]["phase"], "ready")
+    folder = small_workspace.root / client.get(address).json()[0]["folder"]
+    assert (folder / "README.md").is_file()
+    assert client.post(address, json={"format": "mcap"}).json()[0]["phase"] == "ready"
+    assert client.post(address, json={"format": "stone"}).status_code == 422

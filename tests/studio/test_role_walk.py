@@ -26,6 +26,7 @@ TAKES: tuple[tuple[Action, str], ...] = (
     ("annotate", r"post /api/reviews/\{name\}/(next|items/.*)"),
     ("annotate", r"post /api/(marks|episodes/\{episode_id\}/notes).*"),
     ("release", r"post /api/releases(/preview)?"),
+    ("export", r"post /api/releases/\{reference\}/exports"),
     ("verify", r"post /api/releases/\{reference\}/verification"),
     ("judge", r"post /api/reviews(/\{name\}/close)?"),
     ("judge", r".* /api/labels/(?!mine|queues/\{queue\}/take).*"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
+from corporeal.catalog.audit import Change, record
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import LONGEST_QUERY
 from corporeal.release import (
@@ -25,8 +26,9 @@ from corporeal.release.reading import (
     list_releases,
     record_verification,
 )
-from corporeal.studio.authentication import Reader, allowed
+from corporeal.studio.authentication import Exporter, Reader, allowed
 from corporeal.studio.context import StudioDep
+from corporeal.studio.release_exports import ReleaseExport, exports_for
 
 ROUTER = APIRouter(tags=["releases"])
 Releaser = Annotated[Actor, Depends(allowed("release"))]
@@ -104,6 +106,12 @@ class ReleasePreview(BaseModel):
     words: str
     properties: list[PropertyLikeness]
     left_out: dict[str, int]
+
+
+class NewExport(BaseModel):
+    """A format to export to."""
+
+    format: Literal["lerobot", "lerobot_v21", "groot", "rlds", "robomimic", "aloha", "zarr", "mcap"]
 
 
 class VerifiedRelease(BaseModel):
@@ -192,6 +200,28 @@ def verify(reference: str, studio: StudioDep, actor: Verifier) -> VerifiedReleas
         )  # fmt: skip
     problems = [f"{each.subject}: {each.message}" for each in found.problems[:50]]
     return VerifiedRelease(good=found.good, words=found.words, problems=problems)
+
+
+@ROUTER.get("/releases/{reference}/exports")
+def list_exports(reference: str, studio: StudioDep, _: Reader) -> list[ReleaseExport]:
+    """The formats that a release is there in, or on its way to; folders below the workspace."""
+    release = find_release(studio.workspace, reference)
+    return exports_for(studio.workspace.database).of(studio.workspace, release.reference)
+
+
+@ROUTER.post("/releases/{reference}/exports", status_code=202)
+def start_export(
+    reference: str, studio: StudioDep, actor: Exporter, wish: NewExport
+) -> list[ReleaseExport]:
+    """Export a release in the background; the same again goes on where it ended."""
+    release = find_release(studio.workspace, reference)
+    exports = exports_for(studio.workspace.database)
+    with studio.workspace.database.write() as connection:
+        details = {"format": wish.format}
+        subject = f"release:{release.reference}"
+        record(connection, [Change(actor.name, "export", subject, None, details)])
+    exports.start(studio.workspace, release.reference, wish.format)
+    return exports.of(studio.workspace, release.reference)
 
 
 def _options(wish: NewRelease) -> ReleaseOptions:
