@@ -133,13 +133,75 @@ def test_quality_that_stays_is_not_called_worse(small: Database) -> None:
     assert _draw(small, "quality_over_time").answer.startswith("No: acceptance rate is 90.0 %")
 
 
-@pytest.mark.parametrize("batches", [2, 12])
-def test_few_batches_are_too_few_to_tell(small: Database, batches: int) -> None:
-    _batches(small, [0.9] * batches)
+def test_few_batches_are_too_few_to_tell_and_it_is_said_how_many_are_missing(
+    small: Database,
+) -> None:
+    _batches(small, [0.9] * 2)
     drawing = _draw(small, "quality_over_time")
-    assert drawing.answer.startswith(f"Too early to tell: acceptance rate is 90.0 % over {batches}")
+    assert drawing.answer == (
+        "Too early to tell: acceptance rate is 90.0 % over 2 batches; "
+        "8 more batches are needed to see a change."
+    )
     assert isinstance(drawing.payload, LineMarks)
     assert {each.state for each in drawing.payload.points} <= {"unknown", "reference"}
+
+
+def test_a_fall_is_said_before_there_are_limits(small: Database) -> None:
+    _batches(small, [0.9, 0.95] * 4 + [0.6, 0.55, 0.6, 0.55])
+    answer = _draw(small, "quality_over_time").answer
+    assert answer == "Yes. Acceptance rate: 92.5 % -> 57.5 % since b08 (4 batches, p < 0.01)."
+
+
+def test_where_nothing_changed_early_batches_say_so(small: Database) -> None:
+    _batches(small, [0.9, 0.95] * 6)
+    answer = _draw(small, "quality_over_time").answer
+    assert answer.startswith("No change that chance does not explain: acceptance rate is 92.5 %")
+
+
+def _operators(database: Database, scores: dict[str, list[float]]) -> None:
+    """Episodes of operators, one each in three days, from 2026-09-01 on."""
+    begin = 20_697 * DAY_NS
+    made = [
+        entry(
+            100 * who + place,
+            operator=name,
+            score=score,
+            recorded_ns=begin + 3 * place * DAY_NS,
+        )
+        for who, (name, values) in enumerate(scores.items())
+        for place, score in enumerate(values)
+    ]
+    with database.write() as connection:
+        add_episodes(connection, made, who="tester")
+
+
+_STEADY = [0.82, 0.85, 0.84, 0.86, 0.83, 0.85] * 3
+
+
+def test_an_operator_whose_score_fell_is_named_with_the_day(small: Database) -> None:
+    fallen = [*_STEADY[:14], 0.56, 0.54, 0.55, 0.55]
+    _operators(small, {"anna": fallen, "ben": _STEADY, "chi": _STEADY, "dana": _STEADY})
+    drawing = _draw(small, "operator_change")
+    assert drawing.answer == "anna: 0.84 -> 0.55 since 2026-10-13 (4 episodes, p < 0.01)."
+    assert isinstance(drawing.payload, HeatMarks)
+    assert drawing.payload.rows[0] == "anna"
+
+
+def test_operators_with_too_few_episodes_learn_how_many_are_missing(small: Database) -> None:
+    _operators(small, {"anna": _STEADY[:6], "ben": _STEADY[:10]})
+    answer = _draw(small, "operator_change").answer
+    assert answer == (
+        "Too early to tell: a change can be seen with more episodes (ben 1 more, anna 5 more)."
+    )
+
+
+def test_operators_who_stay_as_they_were_have_not_changed(small: Database) -> None:
+    _operators(small, {"anna": _STEADY, "ben": _STEADY[:5]})
+    answer = _draw(small, "operator_change").answer
+    assert answer == (
+        "Nobody's: no change of score that chance does not explain, of 1 operator; "
+        "too early to tell for others (ben 6 more)."
+    )
 
 
 def test_an_improvement_is_no_reason_for_worry(small: Database) -> None:

@@ -31,6 +31,7 @@ from corporeal.operations.monitoring.alarm import (
     metric_figure,
     metric_words,
 )
+from corporeal.operations.monitoring.change import CERTAIN, NoChange, TooFew, find_change
 from corporeal.operations.monitoring.control_chart import ControlChart, Unjudged
 from corporeal.operations.monitoring.metrics import GRAVE, MetricSeries
 from corporeal.operations.question import LineMarks, LinePoint, Unit
@@ -154,14 +155,8 @@ def batch_sentence(series: MetricSeries, *, good: Literal["up", "down"] | None) 
     made, words = chart_series(series), metric_words(series.name)
     count = f"{len(series)} {_PLURAL[series.scope] if len(series) != 1 else series.scope}"
     overall = metric_figure(series.name, float(np.average(series.values, weights=series.sizes)))
-    if isinstance(made, Unjudged):
-        reason = made.reason.removeprefix("cannot tell: ")
-        return f"Too early to tell: {words} is {overall} over {count} ({reason})."
-    if made.begin >= len(series):
-        return (
-            f"Too early to tell: {words} is {overall} over {count}, which set the limits; "
-            f"{_PLURAL[series.scope]} after the first {made.rules.first} are judged by them."
-        )
+    if isinstance(made, Unjudged) or made.begin >= len(series):
+        return _early(series, f"{words} is {overall} over {count}", good)
     standing = [alarm for alarm in check_series(series) if not alarm.is_over]
     if standing:
         return _called(standing[-1], good)
@@ -169,6 +164,25 @@ def batch_sentence(series: MetricSeries, *, good: Literal["up", "down"] | None) 
     return (
         f"No: {words} is {metric_figure(series.name, float(series.values[-1]))} in the last "
         f"{series.scope}, and the last of {judged} judged are within their limits."
+    )
+
+
+def _early(series: MetricSeries, said: str, good: Literal["up", "down"] | None) -> str:
+    """What a permutation test sees before there are limits to judge by."""
+    result, unit = find_change(series.values), _PLURAL[series.scope]
+    if isinstance(result, TooFew):
+        more = counted(result.missing, f"more {series.scope}", f"more {unit}")
+        need = "is" if result.missing == 1 else "are"
+        return f"Too early to tell: {said}; {more} {need} needed to see a change."
+    if isinstance(result, NoChange):
+        return f"No change that chance does not explain: {said}."
+    before, after = (metric_figure(series.name, each) for each in (result.before, result.after))
+    better = good is not None and (result.after > result.before) == (good == "up")
+    later = len(series) - result.at
+    return (
+        f"{'No, it got better' if better else 'Yes'}. {metric_words(series.name).capitalize()}: "
+        f"{before} -> {after} since {series.subjects[result.at]} "
+        f"({counted(later, series.scope, unit)}, p < {CERTAIN})."
     )
 
 
