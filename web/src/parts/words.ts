@@ -1,11 +1,28 @@
-// Counts and times as people read them.
+// Counts and measured values as people read them.
 
 /** `1 episode`, `12,400 episodes`. */
 export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A moment, the same on every page: 4.236 s. */
-export function secondsText(timeNs: number): string {
-  return `${(timeNs / 1e9).toFixed(3)} s`;
+/** A measured value with its unit: 84.4 ms, 0.31 m, 12 samples. */
+export function measureText(value: number, unit: string): string {
+  const size = Math.abs(value);
+  if (unit === "s" && size < 1) return `${digits(1000 * value)} ms`;
+  if (unit === "m" && size < 0.1) return `${digits(1000 * value)} mm`;
+  return unit === "1" ? digits(value) : `${digits(value)} ${unit === "deg" ? "°" : unit}`;
+}
+
+/** Against what it was held: "84.4 ms, allowed 50 ms"; what is too small, "0.31 m, at least 0.5 m". */
+export function againstLimit(value: number, limit: number, unit: string): string {
+  const word = value > limit ? "allowed" : "at least";
+  return `${measureText(value, unit)}, ${word} ${measureText(limit, unit)}`;
+}
+
+function digits(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e6 || (size > 0 && size < 1e-4)) return value.toExponential(2);
+  return size >= 1000 || Number.isInteger(value)
+    ? Math.round(value).toLocaleString("en")
+    : String(Number(value.toPrecision(3)));
 }

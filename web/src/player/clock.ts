@@ -191,15 +191,11 @@ export function frameAt(stamps: ArrayLike<number>, timeNs: number): number {
   return low - 1;
 }
 
-/** 12.345 s as people read it: 0:12.345, with the sign of what lies before the start. */
+/** A moment, the same on every page: 4.236 s, with the sign of what lies before the start. */
 export function clockText(timeNs: number, digits = 3): string {
   const sign = timeNs < 0 ? "-" : "";
-  const unit = 10 ** (9 - digits);
-  const ticks = Math.floor(Math.abs(timeNs) / unit);
+  const ticks = Math.floor(Math.abs(timeNs) / 10 ** (9 - digits));
   const seconds = Math.floor(ticks / 10 ** digits);
   const rest = String(ticks % 10 ** digits).padStart(digits, "0");
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor((seconds % 3600) / 60);
-  const clock = `${minutes}:${String(seconds % 60).padStart(2, "0")}${digits ? `.${rest}` : ""}`;
-  return hours ? `${sign}${hours}:${clock.padStart(digits ? 6 + digits : 5, "0")}` : sign + clock;
+  return `${sign}${seconds}${digits ? `.${rest}` : ""} s`;
 }

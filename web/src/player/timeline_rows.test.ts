@@ -22,6 +22,7 @@ function finding(
     stream: "observations/x",
     value: null,
     limit: null,
+    unit: "1",
     message: "",
     evidence: null,
     spans: spans.map(([start_ns, end_ns]) => ({ first: 0, stop: 1, start_ns, end_ns })),

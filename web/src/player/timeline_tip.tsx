@@ -1,6 +1,6 @@
 import type { RefObject } from "react";
 import type { EpisodeFinding } from "../api/schema";
-import { valueText } from "../plots/scale";
+import { againstLimit } from "../parts/words";
 import { clockText } from "./clock";
 
 export interface Tip {
@@ -36,9 +36,7 @@ export function TimelineTip({
           <span className={`chip ${finding.severity}`}>{finding.check.replaceAll("_", " ")}</span>
           <p>{finding.message}</p>
           {finding.value !== null && finding.limit !== null && (
-            <p className="muted num">
-              found {valueText(finding.value)}, limit {valueText(finding.limit)}
-            </p>
+            <p className="muted num">{againstLimit(finding.value, finding.limit, finding.unit)}</p>
           )}
         </>
       )}

@@ -171,11 +171,11 @@ function LoopText({
 }) {
   useClockState(clock);
   if (mark !== null)
-    return <span className="muted num">loop from {clockText(mark, 2)}: press B at its end</span>;
+    return <span className="muted num">loop from {clockText(mark)}: press B at its end</span>;
   if (!clock.loop) return null;
   return (
     <button type="button" className="quiet num" onClick={onEnd}>
-      loop {clockText(clock.loop.startNs, 2)} to {clockText(clock.loop.endNs, 2)} ×
+      loop {clockText(clock.loop.startNs)} to {clockText(clock.loop.endNs)} ×
     </button>
   );
 }

@@ -41,7 +41,7 @@ export function ZoomBar({ clock, view }: { clock: Clock; view: ViewWindow }) {
       <button
         type="button"
         className="quiet"
-        title={`Shown: ${clockText(view.startNs, 2)} to ${clockText(view.endNs, 2)}. Show the whole episode (0, or double click on a plot)`}
+        title={`Shown: ${clockText(view.startNs)} to ${clockText(view.endNs)}. Show the whole episode (0, or double click on a plot)`}
         disabled={view.isWhole}
         onClick={() => view.reset()}
       >

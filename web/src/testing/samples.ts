@@ -10,6 +10,7 @@ export function sampleFinding(changed: Partial<EpisodeFinding> = {}): EpisodeFin
     stream: "observations/base_pose",
     value: 0.31,
     limit: 0.5,
+    unit: "m",
     message: "The base is 0.31 m high.",
     spans: [{ first: 30, stop: 31, start_ns: 1_500_000_000, end_ns: 1_600_000_000 }],
     evidence: null,

@@ -90,4 +90,5 @@ def _steps(rows: Array) -> Array:
     count = rows.shape[1]
     places = np.arange(_LEAST_PART, count - _LEAST_PART + 1)
     sums = np.cumsum(rows - rows.mean(axis=1, keepdims=True), axis=1)[:, places - 1]
-    return np.abs(sums) / np.sqrt(places * (count - places) / count)
+    strength: Array = np.abs(sums) / np.sqrt(places * (count - places) / count)
+    return strength

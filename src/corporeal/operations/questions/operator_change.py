@@ -39,11 +39,12 @@ def read_histories(connection: Connection, scope: Scope, metric: Metric) -> list
     value = "score" if metric == "score" else CONDITIONS["accepted"]
     judged = "score" if metric == "score" else "verdict"
     inside = scope.meeting(Known("operator", True), Known("recorded", True), Known(judged, True))
-    rows = sorted(read_fields(connection, "operator", "recorded", value, where=inside))
+    read = read_fields(connection, "operator", "recorded", value, where=inside)
+    rows = sorted(((str(name), int(at), float(how)) for name, at, how in read))
     groups = {name: list(some) for name, some in groupby(rows, key=itemgetter(0))}
     made = []
     for name, some in groups.items():
-        values = tuple(float(row[2]) for row in some)
+        values = tuple(row[2] for row in some)
         result = find_change(np.array(values), series=len(groups))
         made.append(OperatorHistory(name, tuple(row[1] // DAY_NS for row in some), values, result))
     return sorted(made, key=lambda each: (_chance(each), -len(each.values), each.name))

@@ -76,7 +76,7 @@ class FindingSpan(BaseModel):
 
 
 class EpisodeFinding(BaseModel):
-    """A finding, with the moments it concerns."""
+    """A finding, with the moments it concerns; `value` and `limit` are in `unit`."""
 
     number: int
     check: str
@@ -84,6 +84,7 @@ class EpisodeFinding(BaseModel):
     stream: str | None
     value: float | None
     limit: float | None
+    unit: str
     message: str
     spans: list[FindingSpan]
     evidence: dict[str, list[float | None]] | None
@@ -309,4 +310,6 @@ def _finding(row: FindingRow, episode: Episode) -> EpisodeFinding:
             low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
             spans.append(FindingSpan(first=low, stop=high + 1, start_ns=int(stamps[low]),
                               end_ns=int(stamps[high])))  # fmt: skip
-    return EpisodeFinding(**vars(row), spans=spans)
+    check = checks().get(row.check)
+    unit = "1" if check is None else check.unit
+    return EpisodeFinding(**vars(row), unit=unit, spans=spans)

@@ -58,7 +58,7 @@ export function Comments({ bench, comments }: { bench: Bench; comments: Answer<T
                   className="quiet num"
                   onClick={() => showMoment(clock, each.time_ns as number)}
                 >
-                  {clockText(each.time_ns, 2)} · frame {line.frameOf(each.time_ns)}
+                  {clockText(each.time_ns)} · frame {line.frameOf(each.time_ns)}
                 </button>
               )}
               {each.resolved ? (

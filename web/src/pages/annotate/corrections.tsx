@@ -44,7 +44,7 @@ export function Corrections({ bench }: { bench: Bench }) {
             className="quiet num"
             onClick={() => showMoment(clock, each.time_ns)}
           >
-            {clockText(each.time_ns, 2)}
+            {clockText(each.time_ns)}
           </button>
           predicted {each.kind}
           <button type="button" disabled={!canEdit} onClick={() => put(each)}>
@@ -92,7 +92,7 @@ function CorrectionForm({ bench, correction }: { bench: Bench; correction: Corre
           className="quiet num"
           onClick={() => showMoment(bench.clock, correction.time_ns)}
         >
-          {clockText(correction.time_ns, 2)} · frame {bench.line.frameOf(correction.time_ns)}
+          {clockText(correction.time_ns)} · frame {bench.line.frameOf(correction.time_ns)}
         </button>
         <button
           type="button"

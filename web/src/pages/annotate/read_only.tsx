@@ -31,7 +31,7 @@ export function ReadOnly({ task, stamps }: { task: WorkbenchTask; stamps: ArrayL
                   <span className="label-dot" aria-hidden />
                   <b>{words(each.label)}</b>
                   <span className="muted num">
-                    {clockText(each.start_ns, 2)} to {clockText(each.end_ns, 2)}, frame{" "}
+                    {clockText(each.start_ns)} to {clockText(each.end_ns)}, frame{" "}
                     {line.frameOf(each.start_ns)} to {line.frameOf(each.end_ns)}
                   </span>
                   {!each.confirmed && <span className="chip">proposed</span>}

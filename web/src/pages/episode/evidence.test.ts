@@ -9,6 +9,7 @@ function finding(more: Partial<EpisodeFinding>): EpisodeFinding {
     stream: null,
     value: null,
     limit: null,
+    unit: "1",
     message: "",
     spans: [],
     evidence: null,

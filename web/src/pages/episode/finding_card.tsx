@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import type { EpisodeFinding } from "../../api/schema";
+import { againstLimit } from "../../parts/words";
 import { type Clock, clockText } from "../../player/clock";
 import { CheckWords } from "./check_words";
 import { EvidenceChart } from "./evidence_chart";
 import "./finding_card.css";
 import { severityText } from "../../parts/severity";
 import { selectFinding } from "./finding_choice";
-import { momentText } from "./wording";
 
 export interface FindingCardProps {
   finding: EpisodeFinding;
@@ -48,7 +48,7 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
             title="Go to this moment"
             onClick={() => selectFinding(finding.number)}
           >
-            {momentText(first.start_ns)}
+            {clockText(first.start_ns)}
             <span aria-hidden> ↦</span>
           </button>
         )}
@@ -56,8 +56,7 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
       <p>{finding.message}</p>
       {finding.value !== null && finding.limit !== null && (
         <p className="finding-numbers num">
-          {shown(finding.value)} <span className="muted">against a limit of</span>{" "}
-          {shown(finding.limit)}
+          {againstLimit(finding.value, finding.limit, finding.unit)}
         </p>
       )}
       {isOpen && (
@@ -88,7 +87,7 @@ function Moments({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) 
             clock.seek(span.start_ns);
           }}
         >
-          {clockText(span.start_ns, 2)}
+          {clockText(span.start_ns)}
         </button>
       ))}
       {finding.spans.length > MOST_MOMENTS && (
@@ -96,10 +95,4 @@ function Moments({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) 
       )}
     </p>
   );
-}
-
-function shown(value: number): string {
-  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3)
-    ? value.toExponential(2)
-    : String(Number(value.toPrecision(4)));
 }

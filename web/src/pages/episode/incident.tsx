@@ -1,7 +1,6 @@
 import { useMemo } from "react";
 import type { EpisodeDetail, EventFacts } from "../../api/schema";
-import { secondsText } from "../../parts/words";
-import type { Clock } from "../../player/clock";
+import { type Clock, clockText } from "../../player/clock";
 import { chainOf } from "./chain";
 import { selectFinding } from "./finding_choice";
 import "./incident.css";
@@ -42,7 +41,7 @@ export function Incident({
                   clock.seek(timeNs);
                 }}
               >
-                {text} <span className="num muted">{secondsText(timeNs)}</span>
+                {text} <span className="num muted">{clockText(timeNs)}</span>
               </button>
             </li>
           ))}

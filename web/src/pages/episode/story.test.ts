@@ -10,6 +10,7 @@ function finding(number: number, more: Partial<EpisodeFinding>): EpisodeFinding 
     stream: null,
     value: null,
     limit: null,
+    unit: "1",
     message: "m",
     spans: [],
     evidence: null,

@@ -2,7 +2,7 @@
 import type { EpisodeDetail, EpisodeFinding, LaneItem } from "../../api/schema";
 import { severityRank } from "../../parts/severity";
 import { count } from "../../parts/words";
-import { momentText } from "./wording";
+import { clockText } from "../../player/clock";
 
 export interface Story {
   tone: "good" | "warn" | "bad" | "note";
@@ -124,5 +124,5 @@ function failureSentence(episode: EpisodeDetail, moment: Story["moment"]): strin
       ? "the robot fell"
       : `the task failed: ${mode.replaceAll("_", " ")}`;
   if (!moment) return `${what}.`;
-  return `${what} at ${momentText(moment.timeNs)}.`;
+  return `${what} at ${clockText(moment.timeNs)}.`;
 }

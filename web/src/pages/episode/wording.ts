@@ -1,11 +1,4 @@
 // Numbers as people read them.
-import { secondsText } from "../../parts/words";
-
-/** A moment of an episode: 4.236 s. */
-export function momentText(timeNs: number): string {
-  return secondsText(timeNs);
-}
-
 export function bytesText(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let value = bytes;

@@ -121,7 +121,7 @@ function FindingLine({ finding, clock }: { finding: EpisodeFinding; clock: Clock
         <span className="item-message" title={finding.message}>
           <b>{finding.check}</b> {finding.message}
         </span>
-        {moment !== undefined && <time>{clockText(moment, 1)}</time>}
+        {moment !== undefined && <time>{clockText(moment)}</time>}
       </button>
     </li>
   );
