@@ -134,14 +134,19 @@ def check(
     protocol: str | None = None,
     only: Sequence[str] | None = None,
     pictures: bool = True,
+    alone: bool = False,
 ) -> Report:
-    """Judge every episode of a source; the report has a verdict and findings for each."""
+    """Judge every episode of a source; the report has a verdict and findings for each.
+
+    One file is compared with the episodes that lie beside it, unless it is to be judged `alone`.
+    """
     dataset = open_dataset(source, robot=robot)
     request = InspectionOptions(
         policy=open_policy(Path(policy) if policy is not None else None),
         protocol=open_protocol(protocol) if protocol is not None else None,
         pictures=pictures,
         only=tuple(only) if only else None,
+        alone=alone,
     )
     return inspect(lambda: dataset, request, on="serial")
 

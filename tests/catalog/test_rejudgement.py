@@ -196,3 +196,21 @@ def test_a_copy_of_an_episode_of_an_earlier_ingest_is_found(
         (found,) = [each for each in findings_of(connection, str(outcome.id))
                     if each.check == "episode_duplicated"]  # fmt: skip
     assert "copied.h5" in found.message
+    # The original is no copy, also when it is judged anew beside the stored one.
+    done = rejudge(workspace, "file = d00.h5", RejudgeOptions(again=True, on="serial"), who="lena")
+    assert [each.verdict for each in done.episodes] == ["accepted"]
+    done = rejudge(workspace, "file = copied.h5", RejudgeOptions(again=True, on="serial"),
+                   who="lena")  # fmt: skip
+    assert [each.verdict for each in done.episodes] == ["quarantined"]
+
+
+def test_the_first_that_came_in_is_the_original_whatever_its_id(
+    workspace: Workspace, recordings: Path, tmp_path: Path
+) -> None:
+    take(workspace, [write_demonstration(tmp_path / "first.h5", 0, number=7)])
+    (late,) = take(workspace, [recordings / "d00.h5"]).outcomes
+    assert late.state == "quarantined"
+    done = rejudge(workspace, None, RejudgeOptions(again=True, on="serial"), who="lena")
+    assert {each.file: each.verdict for each in done.episodes} == {
+        "first.h5": "accepted", "d00.h5": "quarantined",
+    }  # fmt: skip

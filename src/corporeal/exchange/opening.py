@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -12,11 +13,14 @@ from corporeal.episode.label_track import united
 from corporeal.episode.recording import Dataset, Defect, Ledger, Recording
 from corporeal.errors import EpisodeError
 from corporeal.exchange.format import formats
+from corporeal.exchange.neighbours import take_part, with_siblings
 from corporeal.exchange.sidecar import describe_rows, restore_episodes
 from corporeal.files import refuse_pointer
 from corporeal.words import some_of
 
 MAX_INSIDE = 1000
+# A dataset's folder is at most so far above one of its files.
+MAX_LEVELS = 4
 
 
 def open_dataset(
@@ -53,10 +57,21 @@ def _open_path(
                 )
             stated = {} if rate_hz is None else {"rate_hz": rate_hz}
             dataset = format_.read(path, robot=robot, **stated)
-            return restore_episodes(dataset, path, robot=robot) if restore else dataset
+            dataset = restore_episodes(dataset, path, robot=robot) if restore else dataset
+            again = partial(_open_path, robot=robot, restore=restore, rate_hz=rate_hz)
+            return with_siblings(dataset, path, format_.recognises, again)
+    whole = _dataset_around(path) if path.is_file() else None
+    if whole is not None:
+        return take_part(_open_path(whole, robot, restore, rate_hz), path)
     _explain_folder(path)
     known = ", ".join(f"{name} ({format_.title})" for name, format_ in readers.items())
     raise EpisodeError(f"{path}: not a dataset of a known format; expected one of: {known}.")
+
+
+def _dataset_around(path: Path) -> Path | None:
+    """The dataset that a file lies in; a folder of episode files is none that has other parts."""
+    near = islice(path.absolute().parents, MAX_LEVELS)
+    return next((each for each in near if _format_name(each) not in (None, "episodes")), None)
 
 
 def _explain_folder(path: Path) -> None:

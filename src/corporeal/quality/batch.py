@@ -80,3 +80,5 @@ class Batch:
     """Episodes of earlier batches, for drift."""
     beside: frozenset[int] = frozenset()
     """Numbers of those that are stored already, and are here to be compared with alone."""
+    arrived: Mapping[int, str] = field(default_factory=dict)
+    """When each came into the catalogue, as text that sorts; the others come only now."""

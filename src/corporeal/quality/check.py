@@ -264,6 +264,19 @@ def index() -> str:
     return "\n".join(lines)
 
 
+_EPISODES = re.compile(r"\bepisodes? -?\d+(?:(?:, | and )-?\d+)*\b(?!\.\d)")
+_NUMBER = re.compile(r"-?\d+")
+
+
+def name_episodes(message: str, names: Mapping[int, str]) -> str:
+    """The message with names for numbers that count only among episodes judged together."""
+
+    def name(match: re.Match[str]) -> str:
+        return _NUMBER.sub(lambda number: names.get(int(number[0]), number[0]), match[0])
+
+    return _EPISODES.sub(name, message) if names else message
+
+
 def findings_html(title: str, findings: Sequence[Finding], *, note: str = "") -> str:
     """Findings as a table for a notebook."""
     rows = (

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from PIL import Image
 
 from corporeal.episode.recording import Dataset, Ledger, Recording
 from corporeal.errors import CorporealError
@@ -32,68 +28,19 @@ from corporeal.quality.assessment import (
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding, Verdict, checks, findings_html, verdict
 from corporeal.quality.evidence.stray_stamps import SettledRecording, settle_clocks
+from corporeal.quality.exhibit import Exhibit as Exhibit
+from corporeal.quality.exhibit import exhibits_of
+from corporeal.quality.neighbours import Neighbours as Neighbours
+from corporeal.quality.neighbours import read_neighbours
 from corporeal.quality.policy import Policy
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 from corporeal.runner import RunnerError, run, runner_of
 
-WIDTH = 240
-MOST_MOMENTS = 3
 # A second process costs about two seconds to start; fewer episodes than this do not pay for it.
 _WORTH_A_PROCESS = 16
 Opener = Callable[[], Dataset]
 """Opens the dataset anew; picklable, since every process calls it for itself."""
-
-
-@dataclass(frozen=True)
-class Exhibit:
-    """One small picture: which camera, when, and the JPEG itself."""
-
-    camera: str
-    time_s: float
-    jpeg: bytes
-
-
-def exhibits_of(subject: Subject, findings: Sequence[Finding]) -> tuple[Exhibit, ...]:
-    """A picture of every camera at the first findings that have a time, or in the middle."""
-    moments = _moments(subject, findings)
-    found: list[Exhibit] = []
-    for label, footage in subject.footage.items():
-        stamps = footage.time_ns / 1e9
-        if not len(stamps):
-            continue
-        wanted = moments or [float((stamps[0] + stamps[-1]) / 2)]
-        numbers = sorted({int(np.abs(stamps - moment).argmin()) for moment in wanted})
-        try:
-            pictures = footage[numbers]
-        except CorporealError:
-            continue
-        for number, picture in zip(numbers, pictures, strict=True):
-            found.append(Exhibit(label, float(stamps[number]), _jpeg(picture)))
-    return tuple(found)
-
-
-def _moments(subject: Subject, findings: Sequence[Finding]) -> list[float]:
-    """Seconds at which the worst findings lie, a few at most."""
-    moments: list[float] = []
-    for finding in sorted(findings, key=lambda each: each.severity != "fail"):
-        signal = subject.recording.signals.get(finding.stream or "")
-        if signal is None or not finding.frames or not len(signal):
-            continue
-        first, stop = finding.frames[0]
-        middle = min(max(0, (first + stop - 1) // 2), len(signal) - 1)
-        moments.append(float(signal.time_ns[middle]) / 1e9)
-        if len(moments) == MOST_MOMENTS:
-            break
-    return moments
-
-
-def _jpeg(picture: np.ndarray) -> bytes:
-    image = Image.fromarray(picture)
-    image.thumbnail((WIDTH, WIDTH))
-    data = io.BytesIO()
-    image.save(data, "JPEG", quality=80)
-    return data.getvalue()
 
 
 @dataclass(frozen=True)
@@ -109,6 +56,8 @@ class InspectionOptions:
     only: tuple[str, ...] | None = None
     quick: bool = False
     """A first look: pictures that were not looked at on purpose are no need that was not met."""
+    alone: bool = True
+    """Whether episodes of the set that a single file lies in are no company for it."""
     exhibits: bool = False
     """Keep pictures of what was found, for a report that people look at."""
 
@@ -169,6 +118,8 @@ class Report:
     """Every item of the source, and what became of it when it was read."""
     protocol: Protocol | None = None
     """What the episodes were held to."""
+    neighbours: Neighbours = field(default_factory=Neighbours)
+    """Episodes of the set that these lie in, which they were compared with."""
 
     def adherence(self, episode: EpisodeReport) -> tuple[ProtocolRule, ...]:
         """Every rule of the protocol for one episode; nothing without a protocol."""
@@ -189,9 +140,11 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as `corporeal check --json` prints it."""
+        beside = {"neighbours": self.neighbours.to_json()} if self.neighbours.total else {}
         return {
             "source": str(self.source),
             "format": self.format,
+            **beside,
             "policy": {"name": self.policy.reference, "hash": self.policy.hash},
             "episodes": [self._episode_json(episode) for episode in self.episodes],
             "set": self.batch.to_json(),
@@ -229,18 +182,21 @@ def inspect(
     jobs: int = 1,
     beside: tuple[Synopsis, ...] = (),
     earlier: tuple[Synopsis, ...] = (),
+    arrived: Mapping[int, str] | None = None,
     on_episode: Callable[[EpisodeReport], None] = lambda _: None,
     on_start: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """Inspect a dataset `on` a runner with so many jobs.
 
     `beside` are synopses of other episodes that these are compared with, under indices of their
-    own; those of earlier batches among them are `earlier`, for drift. The callbacks hear how many
+    own; those of earlier batches among them are `earlier`, for drift, and `arrived` says when each
+    came that is known. The callbacks hear how many
     episodes there are, and of each when it is done.
     """
     runner_of(on)
     dataset = opener()
     on_start(len(dataset.episodes))
+    neighbours = Neighbours() if request.alone else _neighbours(opener, dataset, request, on, jobs)
     results: dict[int, EpisodeReport] = {}
     with closing(_results(opener, dataset, request, on, jobs)) as done:
         for result in done:
@@ -248,13 +204,18 @@ def inspect(
             on_episode(result)
     episodes = [results[number] for number in dataset.episodes]
     batch = Batch(
-        episodes=(*(each.synopsis for each in episodes if each.synopsis is not None), *beside),
+        episodes=(
+            *(each.synopsis for each in episodes if each.synopsis is not None),
+            *beside,
+            *neighbours.synopses,
+        ),
         statistics=dataset.statistics,
         facts=dataset.facts,
         defects=dataset.defects,
         protocol=request.protocol,
         earlier=earlier,
         beside=frozenset(each.index for each in beside),
+        arrived=arrived or {},
     )
     judged = assess(
         batch,
@@ -263,6 +224,7 @@ def inspect(
         pictures=request.pictures,
         only=request.only,
     )
+    judged = neighbours.without_others(judged)
     return Report(
         source=dataset.source,
         format=dataset.format,
@@ -272,7 +234,18 @@ def inspect(
         facts=dict(dataset.facts),
         ledger=sum((each.ledger for each in episodes), dataset.ledger),
         protocol=request.protocol,
+        neighbours=neighbours,
     )
+
+
+def _neighbours(
+    opener: Opener, dataset: Dataset, request: InspectionOptions, on: str, jobs: int
+) -> Neighbours:
+    """The company of a single file; none where no check asks for any."""
+    asked = (name for name, check in checks().items() if check.scope == "batch")
+    if request.only is not None and set(request.only).isdisjoint(asked):
+        return Neighbours()
+    return read_neighbours(opener, dataset, pictures=request.pictures, on=on, jobs=jobs)
 
 
 def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> EpisodeReport:

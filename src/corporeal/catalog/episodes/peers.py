@@ -30,6 +30,7 @@ class Peer:
     batch: str | None
     content: bytes
     metadata: Mapping[str, Any]
+    ingested_at: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ def find_peers(
     connection: Connection, task: str | None, robot: str | None, *, besides: Collection[str]
 ) -> list[Peer]:
     """Stored episodes of a task and robot, the latest first; failed ones are no example."""
-    columns = (EPISODE.c.id, EPISODE.c.batch, SYNOPSIS.c.content, EPISODE.c.metadata)
+    columns = (EPISODE.c.id, EPISODE.c.batch, SYNOPSIS.c.content, EPISODE.c.metadata,
+               EPISODE.c.ingested_at)  # fmt: skip
     query = (
         select(*columns)
         .join(SYNOPSIS, SYNOPSIS.c.episode == EPISODE.c.id)

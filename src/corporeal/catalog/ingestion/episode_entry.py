@@ -21,7 +21,7 @@ from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.label_track import labels_in
 from corporeal.quality.assessment import program_hash
-from corporeal.quality.check import MAX_EVIDENCE, Finding
+from corporeal.quality.check import MAX_EVIDENCE, Finding, name_episodes
 from corporeal.quality.inspection import EpisodeReport
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import EpisodeScore
@@ -38,7 +38,6 @@ LEFT_OUT = "left_out"
 MAX_TEXT, MAX_NAME, MAX_RANGES, MAX_SENSORS = 2000, 120, 1000, 64
 MAX_CURVES = 8
 """Lists of numbers that are kept as evidence of one finding; of each, MAX_EVIDENCE numbers."""
-_EPISODE = re.compile(r"\bepisode (\d+)\b")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 NOTHING = ("", "none", "unknown")
 """Words that people write where there is nothing to name."""
@@ -154,18 +153,9 @@ def reason_for(report: EpisodeReport, names: Mapping[int, str] | None = None) ->
     for severity in ("fail", "quarantine"):
         for finding in report.findings:
             if finding.severity == severity:
-                message = _named(finding.message, names or {})
+                message = name_episodes(finding.message, names or {})
                 return text(f"{finding.check}: {message}", MAX_TEXT)
     return None
-
-
-def _named(message: str, names: Mapping[int, str]) -> str:
-    """The message with names in the place of numbers that count only among files judged at once."""
-
-    def name(match: re.Match[str]) -> str:
-        return f"episode {names.get(int(match[1]), match[1])}"
-
-    return _EPISODE.sub(name, message) if names else message
 
 
 def _check_id(episode: Episode) -> None:
@@ -311,7 +301,7 @@ def _finding(finding: Finding, names: Mapping[int, str]) -> dict[str, Any]:
         "stream": text(said["stream"], MAX_TEXT),
         "value": said["value"],
         "limit": said["limit"],
-        "message": text(_named(said["message"], names), MAX_TEXT) or "",
+        "message": text(name_episodes(said["message"], names), MAX_TEXT) or "",
         "frames": said["frames"][:MAX_RANGES],
         "evidence": evidence_of(finding),
     }

@@ -154,6 +154,8 @@ class Company:
     peers: tuple[Synopsis, ...]
     earlier: tuple[Synopsis, ...]
     """Those of other batches."""
+    arrived: Mapping[int, str]
+    """When each came in that is in the catalogue, by its number."""
     references: Mapping[tuple[str | None, str | None], Reference | None]
     detectors: Mapping[tuple[str | None, str | None], KeptDetector | None]
 
@@ -165,16 +167,19 @@ def find_company(database: Database, looks: Sequence[Inspected]) -> Company:
     peers: list[Synopsis] = []
     earlier: list[Synopsis] = []
     references, detectors = {}, {}
+    arrived = {number: look.entry.row.ingested_at for number, look in enumerate(looks)
+               if look.entry is not None and look.entry.row.ingested_at}  # fmt: skip
     with database.read() as connection:
         for task, robot in dict.fromkeys((row.task, row.robot) for row in rows):
             references[task, robot] = find_reference(connection, task, robot)
             detectors[task, robot] = find_detector(connection, task, robot)
             for peer in find_peers(connection, task, robot, besides=own):
                 index = len(looks) + len(peers)
+                arrived[index] = peer.ingested_at
                 peers.append(unpack_synopsis(peer.content, peer.metadata, index=index))
                 if peer.batch is None or peer.batch not in batches:
                     earlier.append(peers[-1])
-    return Company(tuple(peers), tuple(earlier), references, detectors)
+    return Company(tuple(peers), tuple(earlier), arrived, references, detectors)
 
 
 def judge_together(
@@ -202,6 +207,7 @@ def judge_together(
         jobs=terms.jobs,
         beside=company.peers,
         earlier=company.earlier,
+        arrived=company.arrived,
         on_episode=tell,
     )
     for finding in report.batch.findings:

@@ -34,7 +34,13 @@ from corporeal.quality.anomaly import open_detector
 from corporeal.quality.assessment import UNSEEN, ProtocolRule
 from corporeal.quality.check import SEVERITIES, Finding, explain, find_check
 from corporeal.quality.check import page as check_page
-from corporeal.quality.inspection import EpisodeReport, InspectionOptions, Report, inspect
+from corporeal.quality.inspection import (
+    EpisodeReport,
+    InspectionOptions,
+    Neighbours,
+    Report,
+    inspect,
+)
 from corporeal.quality.policy import open_policy
 from corporeal.quality.reports import html as html_report
 from corporeal.quality.reports import junit as junit_report
@@ -66,6 +72,9 @@ def check(
         list[str] | None, option("Run this check alone; repeatable.", metavar="CHECK")
     ] = None,
     pictures: Annotated[bool, option("Look at pictures as well.")] = True,
+    alone: Annotated[
+        bool, option("Judge one file without the episodes that lie beside it.", "--alone")
+    ] = False,
     html: Annotated[Path | None, option("Write an HTML report.")] = None,
     junit: Annotated[Path | None, option("Write JUnit XML for CI.")] = None,
     markdown: Annotated[Path | None, option("Write Markdown for the summary of a CI job.")] = None,
@@ -94,6 +103,7 @@ def check(
         detector=None if baseline is None else open_detector(baseline),
         pictures=pictures,
         quick=True,
+        alone=alone,
         only=tuple(find_check(name)[0] for name in only or ()) or None,
         exhibits=html is not None,
     )
@@ -168,9 +178,19 @@ def show(report: Report) -> None:
         page.print(f"and {len(ranked) - _MOST_EPISODES} more; all of them: --json or --html FILE")
     for finding in report.batch.findings:
         page.print(Text.assemble("set: ", _line(finding), _episodes(finding)))
+    if report.neighbours.total:
+        page.print(_company(report.neighbours), style="dim")
     show_ledger(report.ledger)
     page.print(f"\n{_total(report)}")
     _next(report)
+
+
+def _company(neighbours: Neighbours) -> str:
+    compared = counted(len(neighbours.synopses), "episode")
+    return (
+        f"compared with {compared} of its task, of {neighbours.total} that lie beside it "
+        f"(at most {neighbours.limit}); --alone leaves them out"
+    )
 
 
 def _words(episode: EpisodeReport, rules: Sequence[ProtocolRule]) -> Text:

@@ -144,6 +144,8 @@ class Dataset:
     """The lanes of all its episodes' labels; none where it has no labels."""
     ledger: Ledger = field(default_factory=Ledger)
     """Items of the dataset as a whole; those of an episode are in its recording's."""
+    find_neighbours: Callable[[], tuple[int, ...]] = tuple
+    """Numbers, the nearest first, of episodes that lie beside these: `open` opens them as well."""
 
     def __len__(self) -> int:
         return len(self.episodes)

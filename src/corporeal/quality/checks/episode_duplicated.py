@@ -1,6 +1,7 @@
 """No episode is in the set twice."""
 
 import re
+from functools import partial
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
@@ -11,8 +12,7 @@ def find(batch: Batch) -> Findings:
     """Yield groups of episodes whose every number is the same, and name all but the first of each.
 
     The first is the one with the least UUID, whichever order they are judged in; where ids are no
-    UUIDs, the one with the least number. Where a copy is stored already,
-    all that come in are named.
+    UUIDs, the one with the least number. In a catalogue the first is the one that came in first.
 
     Why: a copy counts twice in training, and in a split it puts test data into training.
     Fix: keep one of them.
@@ -25,11 +25,7 @@ def find(batch: Batch) -> Findings:
             groups.setdefault(episode.digest, []).append(episode)
     for group in groups.values():
         if len(group) > 1:
-            first, *others = sorted(group, key=_age)
-            stored = [each for each in group if each.index in batch.beside]
-            if stored:
-                first = stored[0]
-                others = [each for each in group if each.index != first.index]
+            first, *others = sorted(group, key=partial(_age, batch))
             copies = ", ".join(str(other.index) for other in others)
             verb = "is an exact copy" if len(others) == 1 else "are exact copies"
             yield Finding(
@@ -41,9 +37,11 @@ def find(batch: Batch) -> Findings:
             )
 
 
-def _age(episode: Synopsis) -> tuple[str, int]:
+def _age(batch: Batch, episode: Synopsis) -> tuple[bool, str, str, int]:
     is_uuid = re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", episode.id) is not None
-    return episode.id if is_uuid else "", episode.index
+    came = batch.arrived.get(episode.index)
+    is_new = came is None and episode.index not in batch.beside
+    return is_new, came or "", episode.id if is_uuid else "", episode.index
 
 
 CHECK = Check(find, topic="sets", severity="quarantine", scope="batch", formerly=("no_duplicates",))
