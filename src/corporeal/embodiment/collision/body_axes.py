@@ -8,6 +8,7 @@ import numpy as np
 
 from corporeal.embodiment.collision.broad_phase import reach_along
 from corporeal.embodiment.embodiment import Embodiment, Shape
+from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.joints.joint_map import outward_joints, standing_positions
 from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.geometry import Array, normalise
@@ -27,7 +28,7 @@ def body_axes(robot: Embodiment) -> Array:
     Left is where the left hip and shoulder are, up is from the ankles over the hips to the
     shoulders; without legs up is the base's z. A robot without two sides is taken as x forward.
     """
-    kinematics = Kinematics(robot)
+    kinematics = model_of(robot, Kinematics)
     at = kinematics.transforms(standing_positions(robot)[None])[..., 0]
     hips, shoulders = (_first_joints(robot, kinematics, at, part) for part in ("leg", "arm"))
     feet = _feet(robot, kinematics, at)
@@ -51,10 +52,10 @@ def foot_axes(robot: Embodiment, side: str) -> Array:
     As the foot lies when the robot stands; of the axes near to that, those in which its shapes
     fill the smallest box, since soles are flat.
     """
-    kinematics = Kinematics(robot)
+    kinematics = model_of(robot, Kinematics)
     link, place = kinematics.place(robot.feet[side])
     at = kinematics.transforms(standing_positions(robot)[None])[..., 0]
-    lying = at[link, :, :3].T @ body_axes(robot)
+    lying = at[link, :, :3].T @ model_of(robot, body_axes)
     shapes = robot.links[link].collision
     choices = [(axes, _angle(axes, lying)) for axes in _candidates(lying, place, shapes)]
     if not shapes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import foot_axes
+from corporeal.embodiment.engines import model_of
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.errors import NotAssessed
 from corporeal.geometry import rotation_vectors
@@ -60,6 +61,7 @@ def mount_of(robot: Embodiment, spec: Stream) -> Mount | None:
     return None
 
 
+@once_per_subject
 def mounted(subject: Subject, ending: str) -> list[tuple[Track, Mount]]:
     """Every stream whose role ends so, where its sensor has a place on the robot."""
     tracks = subject.ending_in(ending).values()
@@ -84,18 +86,24 @@ def require_finite(subject: Subject) -> None:
         raise NotAssessed(f"no sample of {posture.label} is complete")
 
 
+@once_per_subject
 def foot_links(subject: Subject) -> dict[str, tuple[str, Array]]:
     """The link of every foot and where the sole is on it (3, 4), for the feet the data moves."""
     kinematics = subject.kinematics
+    soles = model_of(subject.robot, _soles)
     found = {}
     for name, place in subject.robot.feet.items():
         number, placement = kinematics.place(place)
         if has_chain(subject, kinematics.names[number]):
-            sole = np.column_stack([foot_axes(subject.robot, name), placement[:, 3]])
+            sole = np.column_stack([soles[name], placement[:, 3]])
             found[name] = (kinematics.names[number], sole)
     if not found:
         raise NotAssessed(f"the legs of {subject.robot.name} are not in {subject.posture.label}")
     return found
+
+
+def _soles(robot: Embodiment) -> dict[str, Array]:
+    return {name: foot_axes(robot, name) for name in robot.feet}
 
 
 def ancestors(robot: Embodiment, link: str) -> tuple[str, ...]:
@@ -128,6 +136,7 @@ def beyond_kg(subject: Subject, link: str) -> float:
     return float(masses[outward(subject.kinematics, link)].sum())
 
 
+@once_per_subject
 def has_chain(subject: Subject, link: str) -> bool:
     """Whether the data has every joint between a link and the base."""
     robot = subject.robot
