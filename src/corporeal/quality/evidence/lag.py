@@ -153,7 +153,8 @@ def _between(values: Array, seconds: Array, grid: Array) -> Array:
     right = np.clip(np.searchsorted(seconds, grid), 1, len(seconds) - 1)
     left = right - 1
     share = (grid - seconds[left]) / (seconds[right] - seconds[left])
-    return np.asarray(values[left] + share[:, None] * (values[right] - values[left]))
+    before = values[left]
+    return np.asarray(before + share[:, None] * (values[right] - before))
 
 
 def _peak(
@@ -167,9 +168,11 @@ def _peak(
     """The highest point of the weighted cross-correlation, found roughly and then finely."""
     count = len(one)
     size = 1 << int(np.ceil(np.log2(count + max_lag_s / step + 1)))
-    spectra = _Spectra.of(one, two, size, step)
+    highest_hz = min(band_hz[1], 0.45 / period)
+    # What is smoothed into the band lies at most half a width above it.
+    spectra = _Spectra.of(one, two, size, step, highest_hz + FINE_HZ)
     hertz = spectra.hertz
-    inside = (hertz >= band_hz[0]) & (hertz <= min(band_hz[1], 0.45 / period))
+    inside = (hertz >= band_hz[0]) & (hertz <= highest_hz)
     if inside.sum() < 4:
         return NOTHING
     # Samples that are not independent: bins of the padded spectrum, and columns that move together.
@@ -202,24 +205,31 @@ class _Spectra:
     cross: NDArray[np.complex128]
 
     @staticmethod
-    def of(one: Array, two: Array, size: int, step: float) -> _Spectra:
-        taper = _taper(len(one))[:, None]
+    def of(one: Array, two: Array, size: int, step: float, highest_hz: float) -> _Spectra:
+        """Of signals (T, D) that are padded to `size`, up to a frequency."""
+        taper = _taper(len(one))
+        hertz = np.asarray(np.fft.rfftfreq(size, step), np.float64)
+        hertz = hertz[: int(np.searchsorted(hertz, highest_hz, "right")) + 1]
+        # Columns first: numpy then runs along neighbouring samples.
         first, second = (
-            np.fft.rfft((each - each.mean(axis=0)) * taper, size, axis=0) for each in (one, two)
+            np.fft.rfft((each - each.mean(axis=0)).T * taper, size)[:, : len(hertz)]
+            for each in (one, two)
         )
         return _Spectra(
-            np.asarray(np.fft.rfftfreq(size, step), np.float64),
-            (np.abs(first) ** 2).sum(axis=1),
-            (np.abs(second) ** 2).sum(axis=1),
-            (np.conj(first) * second).sum(axis=1),
+            hertz,
+            (first.real**2 + first.imag**2).sum(axis=0),
+            (second.real**2 + second.imag**2).sum(axis=0),
+            (np.conj(first) * second).sum(axis=0),
         )
 
     def agreement(self, width_hz: float, lag_s: float, per_bin: float) -> tuple[Array, Array]:
         """Coherence once a lag is taken out, and the common power, both smoothed."""
         width = max(1, round(width_hz / float(self.hertz[1])))
-        turned = self.cross * np.exp(2j * np.pi * self.hertz * lag_s)
-        smooth = _smooth(turned.real, width) + 1j * _smooth(turned.imag, width)
-        one, two = _smooth(self.one, width), _smooth(self.two, width)
+        turned = self.cross * np.exp(2j * np.pi * self.hertz * lag_s) if lag_s else self.cross
+        real, imaginary, one, two = _smooth(
+            np.stack((turned.real, turned.imag, self.one, self.two)), width
+        )
+        smooth = real + 1j * imaginary
         scale = np.asarray(np.sqrt(np.maximum(one * two, _TINY)))
         return _coherence(smooth, one, two, width * per_bin), scale
 
@@ -240,17 +250,19 @@ def _rank(values: Array) -> float:
 
 
 def _smooth(values: Array, width: int) -> Array:
-    """A running mean over `width` bins; at the ends over those that are there."""
-    area = np.concatenate(([0.0], np.cumsum(values)))
-    place = np.arange(len(values))
+    """A running mean of rows over `width` bins; at the ends over those that are there."""
+    count = values.shape[1]
+    area = np.zeros((len(values), count + 1))
+    np.cumsum(values, axis=1, out=area[:, 1:])
+    place = np.arange(count)
     low = np.maximum(place - width // 2, 0)
-    high = np.minimum(place + (width + 1) // 2, len(values))
-    return np.asarray((area[high] - area[low]) / (high - low))
+    high = np.minimum(place + (width + 1) // 2, count)
+    return np.asarray((area[:, high] - area[:, low]) / (high - low))
 
 
 def _coherence(cross: NDArray[np.complex128], one: Array, two: Array, samples: float) -> Array:
     """Magnitude-squared coherence, less what chance gives with so few samples."""
-    raw = np.abs(cross) ** 2 / np.maximum(one * two, _TINY)
+    raw = (cross.real**2 + cross.imag**2) / np.maximum(one * two, _TINY)
     # On average 1 / samples; twice that is less common, and noise is wider than motion.
     chance = min(0.7, 2.0 / max(1.5, samples))
     return np.asarray(np.clip((raw - chance) / (1.0 - chance), 0.0, _MOST_COHERENT))
@@ -263,10 +275,10 @@ def _curve(
     finer = 4
     padded = np.zeros(size * finer // 2 + 1, np.complex128)
     padded[: len(spectrum)] = spectrum
-    whole = np.fft.irfft(padded, size * finer) * (size * finer / 2)
+    whole = np.fft.irfft(padded, size * finer)
     most = max(2, round(max_lag_s / step * finer))
     numbers = np.arange(-most, most + 1)
-    return whole[numbers], np.asarray(numbers * (step / finer), np.float64)
+    return whole[numbers] * (size * finer / 2), np.asarray(numbers * (step / finer), np.float64)
 
 
 def _vertex(curve: Array) -> tuple[float, float]:
