@@ -142,7 +142,7 @@ def test_a_whole_task_is_handed_in_by_keyboard_and_the_next_one_is_a_key_away(
     page.keyboard.press("Escape")
     page.get_by_text("it can be handed in").wait_for()
     page.keyboard.press("Control+Enter")
-    dialog = page.get_by_role("dialog", name="Handed in")
+    dialog = page.get_by_role("dialog", name="Submitted")
     expect(dialog.get_by_role("button", name="Next task")).to_be_focused()
     with workspace.database.read() as connection:
         assert task_of(connection, task).state == "submitted"

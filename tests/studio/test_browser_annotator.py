@@ -103,7 +103,7 @@ def _annotate(page: Page, studio: StudioProcess, *, nudges: int, kill: bool) -> 
     page.get_by_text("all 4 confirmed").wait_for()
     page.wait_for_selector(".saved-note[data-state=saved]")
     page.keyboard.press("Control+Enter")
-    page.get_by_role("dialog", name="Handed in").wait_for()
+    page.get_by_role("dialog", name="Submitted").wait_for()
     return taken
 
 

@@ -199,7 +199,7 @@ def test_a_pause_after_playing_fast_shows_the_frame_of_that_moment(watched: Watc
 
     watched.open(200_000_000)
     watched.page.keyboard.press("]")
-    fast = watched.page.get_by_role("button", name="2 times as fast")
+    fast = watched.page.get_by_role("button", name="2x speed")
     expect(fast).to_have_attribute("aria-pressed", "true")
     for _ in range(2):
         paused_ns = watched.play_beyond(400)

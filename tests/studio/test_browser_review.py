@@ -98,7 +98,7 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     episode = _shown(page)
     seen = [episode]
     page.wait_for_selector("[data-frame]:not([data-frame='-1'])")
-    fast = page.get_by_role("button", name="2 times as fast")
+    fast = page.get_by_role("button", name="2x speed")
     expect(fast).to_have_attribute("aria-pressed", "true")
     for _ in range(3):
         seen.append(_accept(page, seen[-1]))
@@ -123,7 +123,7 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     expect(dialog.get_by_role("radiogroup", name="Reason")).to_be_focused()
     page.keyboard.press("Enter")
     seen.append(_shown(page, other_than=rejected))
-    page.get_by_text("pulled in, next in the queue").wait_for()
+    page.get_by_text("added, next in the queue").wait_for()
 
     # The server dies with a decision on its way.
     studio.kill()

@@ -121,7 +121,7 @@ def test_keys_change_the_picture_and_nothing_is_drawn_while_nothing_changes(
         page.keyboard.press(key)
         page.wait_for_function("(n) => window.__studioScene.drawn() > n", arg=before)
     page.get_by_text("Show", exact=True).click()
-    expect(page.get_by_label("Ghost of the command")).not_to_be_checked()
+    expect(page.get_by_label("Commanded pose")).not_to_be_checked()
     page.locator(CANVAS).focus()
     expect(page.locator(CANVAS)).to_be_focused()
     before = _quiet(page)

@@ -124,7 +124,7 @@ function Page({ address, session }: { address: URL; session: Session }) {
   if (session.episodes && !/^\/(episodes\/|compare)/.test(address.pathname)) {
     return <SharedEpisodes episodes={session.episodes} />;
   }
-  if (!Found) return <Notice error={new Error(`${address.pathname} is no page of Studio.`)} />;
+  if (!Found) return <Notice error={new Error(`Page not found: ${address.pathname}`)} />;
   return <Found address={address} />;
 }
 
@@ -175,7 +175,7 @@ function Top({
       <span className="who">
         {session?.read_only && <span className="chip">read-only</span>}
         {session && <Who session={session} />}
-        <button type="button" className="quiet" onClick={onHelp} aria-label="Keys">
+        <button type="button" className="quiet" onClick={onHelp} aria-label="Keyboard shortcuts">
           ?
         </button>
         <ThemeButton />

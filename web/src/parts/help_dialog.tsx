@@ -21,7 +21,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
     sections.set(section, [...(sections.get(section) ?? []), { keys, does }]);
   }
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <div className="key-list">
         {[...sections].reverse().map(([section, list]) => (
           <section key={section}>

@@ -87,7 +87,7 @@ function GuestLinks({ episodes, address }: { episodes: string[]; address: string
       </p>
       <form className="share-form" onSubmit={make}>
         <label>
-          For whom or what
+          Label
           <input
             value={label}
             maxLength={120}
@@ -96,7 +96,7 @@ function GuestLinks({ episodes, address }: { episodes: string[]; address: string
           />
         </label>
         <label>
-          Good for
+          Expires
           <select value={days} onChange={(event) => setDays(Number(event.target.value))}>
             {spans.map(([count, name]) => (
               <option key={count} value={count}>

@@ -19,16 +19,16 @@ export function ShareList({
               <b>{share.label || "without a name"}</b>
               <span className="muted">
                 {" "}
-                by {share.created_by}, until {share.expires_at?.slice(0, 10) ?? "it is ended"}
+                by {share.created_by}, until {share.expires_at?.slice(0, 10) ?? "it is revoked"}
                 {share.episodes.length > 1 && `, ${share.episodes.length} episodes`}
               </span>
             </span>
             <button
               type="button"
-              aria-label={`End the link ${share.label || share.id}`}
+              aria-label={`Revoke the link ${share.label || share.id}`}
               onClick={() => onEnd(share.id)}
             >
-              End
+              Revoke
             </button>
           </li>
         ))}

@@ -26,8 +26,8 @@ export function ThemeButton() {
     <button
       type="button"
       className="quiet"
-      title={`Colours: ${theme}`}
-      aria-label={`Colours: ${theme}. Change to ${next[theme]}`}
+      title={`Theme: ${theme}`}
+      aria-label={`Theme: ${theme}. Change to ${next[theme]}`}
       onClick={() => setTheme(next[theme])}
     >
       {signs[theme]}

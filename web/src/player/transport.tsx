@@ -39,8 +39,8 @@ export function Transport({ episode, clock }: TransportProps) {
   };
   useShortcuts("Playing", [
     { keys: [" "], does: "Play or pause", run: () => clock.toggle() },
-    { keys: ["ArrowLeft", ","], does: "One frame back", run: () => clock.step(-1) },
-    { keys: ["ArrowRight", "."], does: "One frame on", run: () => clock.step(1) },
+    { keys: ["ArrowLeft", ","], does: "Previous frame", run: () => clock.step(-1) },
+    { keys: ["ArrowRight", "."], does: "Next frame", run: () => clock.step(1) },
     { keys: ["Shift+ArrowLeft"], does: "Ten frames back", run: () => clock.step(-10) },
     { keys: ["Shift+ArrowRight"], does: "Ten frames on", run: () => clock.step(10) },
     { keys: ["Home"], does: "To the start", run: () => clock.seek(clock.startNs) },
@@ -60,7 +60,7 @@ export function Transport({ episode, clock }: TransportProps) {
     <div className="transport" role="group" aria-label="Playing">
       <span className="transport-group">
         <Step label="Ten frames back" sign="«" run={() => clock.step(-10)} />
-        <Step label="One frame back" sign="‹" run={() => clock.step(-1)} />
+        <Step label="Previous frame" sign="‹" run={() => clock.step(-1)} />
         <button
           type="button"
           className="transport-play primary"
@@ -70,7 +70,7 @@ export function Transport({ episode, clock }: TransportProps) {
         >
           <span aria-hidden>{isPlaying ? "❚❚" : "▶"}</span>
         </button>
-        <Step label="One frame on" sign="›" run={() => clock.step(1)} />
+        <Step label="Next frame" sign="›" run={() => clock.step(1)} />
         <Step label="Ten frames on" sign="»" run={() => clock.step(10)} />
       </span>
       <Place clock={clock} />
@@ -81,7 +81,7 @@ export function Transport({ episode, clock }: TransportProps) {
             type="button"
             className="quiet num"
             aria-pressed={rate === each}
-            aria-label={`${each} times as fast`}
+            aria-label={`${each}x speed`}
             onClick={() => clock.setRate(each)}
           >
             {each}×

@@ -81,8 +81,8 @@ export function Legend({
       {hasCommands && (
         <li className="plot-legend-head" aria-hidden>
           <span />
-          <span>is</span>
-          <span>told ┄</span>
+          <span>measured</span>
+          <span>commanded ┄</span>
         </li>
       )}
       {columns.map((column, place) => (

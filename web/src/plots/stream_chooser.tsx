@@ -73,7 +73,7 @@ export function StreamChooser({ episode, paths, onChange, onClose }: StreamChoos
         })}
         <p>
           <button type="button" onClick={() => onChange(null)}>
-            Back to the usual ones
+            Reset to default
           </button>{" "}
           <span className="muted">Your choice is kept for this robot and task.</span>
         </p>

@@ -31,9 +31,9 @@ function toggles(show: SceneModel): Toggle[] {
     },
     {
       name: "ghost",
-      label: "Ghost of the command",
+      label: "Commanded pose",
       key: "h",
-      does: "Ghost of the commanded pose",
+      does: "Commanded pose",
       has: show.ghost !== null,
     },
     {
@@ -95,8 +95,8 @@ export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
       does: "Look from the corner, the front, the side, the top",
       run: () => look(next),
     },
-    { keys: ["Shift+v"], does: "Put the camera back", run: () => look(view) },
-    { keys: ["Shift+x"], does: "Let the robot fill the screen, or not", run: () => fill(stage) },
+    { keys: ["Shift+v"], does: "Reset view", run: () => look(view) },
+    { keys: ["Shift+x"], does: "Full screen, or not", run: () => fill(stage) },
   ]);
   return (
     <div className="scene-tools" role="toolbar" aria-label="Robot view">

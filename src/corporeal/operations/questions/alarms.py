@@ -82,7 +82,7 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     return Drawing(
         answer,
         TableMarks(
-            columns=["Called", "Figure", "What happened", "Over since"],
+            columns=["Called", "Metric", "What happened", "Over since"],
             rows=[_row(each, scope) for each in found[:_MOST]],
         ),
         notes=("Alarms concern whole batches, whatever is asked for above.",),

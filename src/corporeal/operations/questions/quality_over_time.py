@@ -33,7 +33,7 @@ def draw(connection: Connection, scope: Scope, *, figure: str = "acceptance_rate
     if figure not in FIGURES:
         raise UnknownNameError("figure", figure, FIGURES)
     chosen: Figure = figure
-    choices = (ChartChoice(name="figure", label="Figure", value=chosen, options=list(FIGURES)),)
+    choices = (ChartChoice(name="figure", label="Metric", value=chosen, options=list(FIGURES)),)
     by = find_grouping(connection, scope)
     if by is None:
         return Drawing(

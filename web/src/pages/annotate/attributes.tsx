@@ -141,7 +141,7 @@ function FreeText({ bench, name, value, isAsked, onSet }: FreeTextProps) {
       ))}
       <input
         aria-label={words(name)}
-        placeholder="write it"
+        placeholder="type a name"
         value={text}
         maxLength={200}
         disabled={!bench.canEdit}

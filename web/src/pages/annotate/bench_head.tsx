@@ -75,7 +75,7 @@ export function BenchHead({ bench, isHandingIn, onHandIn }: BenchHeadProps) {
           disabled={!canEdit || isHandingIn}
           onClick={onHandIn}
         >
-          Hand in
+          Submit
         </button>
       </span>
     </header>

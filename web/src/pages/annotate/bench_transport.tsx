@@ -55,7 +55,7 @@ export function BenchTransport({ bench }: { bench: Bench }) {
             type="button"
             className="quiet num"
             aria-pressed={rate === each}
-            aria-label={`${each} times as fast`}
+            aria-label={`${each}x speed`}
             onClick={() => clock.setRate(each)}
           >
             {each}×

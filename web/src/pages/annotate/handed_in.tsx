@@ -20,7 +20,7 @@ export function HandedIn({ bench }: { bench: Bench }) {
     }
   };
   return (
-    <Dialog title="Handed in" onClose={() => go("/labels")}>
+    <Dialog title="Submitted" onClose={() => go("/labels")}>
       <p>
         Everything you said is saved. If a lead has a question, the task comes back to you with a
         reason.

@@ -71,7 +71,7 @@ function InstructionLine({
           type="button"
           className="quiet"
           aria-label={`Take instruction ${number} away`}
-          title="Take it away"
+          title="Delete"
           onClick={() => bench.do("remove", [{ drop: instruction.id }])}
         >
           ×

@@ -91,7 +91,7 @@ function LaneSegment({
           <span className="lane-sure num">{Math.round(segment.confidence * 100)} %</span>
         )}
         {segment.confirmed && unsaid.length > 0 && (
-          <span className="lane-unsaid" role="img" aria-label="something is not said">
+          <span className="lane-unsaid" role="img" aria-label="something is missing">
             •
           </span>
         )}

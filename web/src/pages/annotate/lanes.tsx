@@ -52,7 +52,7 @@ export function Lanes({ bench }: { bench: Bench }) {
       </div>
       <div className="lanes-names">
         <Zoom clock={bench.clock} view={view} />
-        <span className="lanes-events-name muted">Events that signals show</span>
+        <span className="lanes-events-name muted">Detected events</span>
         {rows.map(([lane, segments]) => (
           <LaneName
             key={lane.name}

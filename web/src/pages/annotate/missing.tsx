@@ -59,12 +59,12 @@ export function Missing({ bench, missing, onTab }: MissingProps) {
   const rest = missing.filter((each) => !each.endsWith(unconfirmed));
   const open = missing.length - rest.length;
   return (
-    <section className="missing" aria-label="What is missing">
+    <section className="missing" aria-label="To do before submitting">
       <h3>
-        What is missing <span className="chip num">{rest.length + Number(open > 0)}</span>
+        To do before submitting <span className="chip num">{rest.length + Number(open > 0)}</span>
       </h3>
       {!missing.length && (
-        <p className="missing-none">Nothing: it can be handed in (Ctrl+Enter).</p>
+        <p className="missing-none">Nothing: it can be submitted (Ctrl+Enter).</p>
       )}
       <ul>
         {open > 0 && (

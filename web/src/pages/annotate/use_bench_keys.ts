@@ -133,8 +133,8 @@ export function useBenchKeys({
     true,
   );
   const step: Key[] = [
-    { keys: ["ArrowLeft"], does: "One picture back", run: () => clock.step(-1) },
-    { keys: ["ArrowRight"], does: "One picture on", run: () => clock.step(1) },
+    { keys: ["ArrowLeft"], does: "Previous frame", run: () => clock.step(-1) },
+    { keys: ["ArrowRight"], does: "Next frame", run: () => clock.step(1) },
   ];
   useKeysFirst("Look", step, segment === null || !canEdit);
   useKeysFirst(
@@ -182,6 +182,6 @@ function changes(bench: Bench, onHandIn: () => void): Key[] {
       does: "Do again what was undone",
       run: () => void bench.book.redo(),
     },
-    { keys: ["Ctrl+Enter"], does: "Hand in", run: onHandIn },
+    { keys: ["Ctrl+Enter"], does: "Submit", run: onHandIn },
   ];
 }

@@ -151,7 +151,7 @@ function useHandIn(bench: Bench, onMissing: () => void) {
       await bench.book.flush();
       if (bench.book.state.waiting) {
         setSaid(
-          "Some edits are not saved yet. It can be handed in as soon as the server has them.",
+          "Some edits are not saved yet. It can be submitted as soon as the server has them.",
         );
         return;
       }
@@ -160,7 +160,7 @@ function useHandIn(bench: Bench, onMissing: () => void) {
       if (submitted) setDone(true);
       else
         setSaid(
-          `Not handed in: ${missing[0] ?? ""}${missing.length > 1 ? ` And ${missing.length - 1} more, listed on the right.` : ""}`,
+          `Not submitted: ${missing[0] ?? ""}${missing.length > 1 ? ` And ${missing.length - 1} more, listed on the right.` : ""}`,
         );
     } catch (error) {
       setSaid(error instanceof Error ? error.message : String(error));

@@ -68,7 +68,7 @@ export const columns: Column[] = [
   },
   {
     name: "duration",
-    title: "Length",
+    title: "Duration",
     width: "62px",
     order: "duration_s",
     align: "right",

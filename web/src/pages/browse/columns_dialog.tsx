@@ -27,7 +27,7 @@ export function ColumnsDialog({ shown, onChange, onClose }: Props) {
         ))}
       </ul>
       <button type="button" onClick={() => onChange(usualColumns)}>
-        As usual
+        Reset to default
       </button>
     </Dialog>
   );

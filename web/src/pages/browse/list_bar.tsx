@@ -48,8 +48,8 @@ export function ListBar({ list, look, isFiltersOpen, onLook, onOpen, onRefresh }
         type="button"
         className="quiet"
         onClick={onRefresh}
-        aria-label="Load the list anew"
-        title="Load the list anew (r)"
+        aria-label="Refresh"
+        title="Refresh (r)"
       >
         ↻
       </button>

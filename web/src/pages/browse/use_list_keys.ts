@@ -40,7 +40,7 @@ export function useListKeys(keys: Keys): void {
     },
     {
       keys: ["k", "ArrowUp"],
-      does: "Episode before",
+      does: "Previous episode",
       run: (event) => to(current - (event.key === "k" ? 1 : line())),
     },
     {
@@ -50,7 +50,7 @@ export function useListKeys(keys: Keys): void {
     },
     {
       keys: ["ArrowLeft"],
-      does: "Picture before",
+      does: "Previous picture",
       run: () => keys.layout === "grid" && to(current - 1),
     },
     { keys: ["PageDown"], does: "A page on", run: () => to(current + page()) },
@@ -68,6 +68,6 @@ export function useListKeys(keys: Keys): void {
     { keys: ["/"], does: "Write a query", run: keys.focusQuery },
     { keys: ["v"], does: "Table or pictures", run: keys.switchLayout },
     { keys: ["w"], does: "Saved views", run: keys.openViews },
-    { keys: ["r"], does: "Load the list anew", run: keys.refresh },
+    { keys: ["r"], does: "Refresh", run: keys.refresh },
   ]);
 }

@@ -12,7 +12,7 @@ export function FactsTab({ episode }: { episode: EpisodeDetail }) {
   const { row } = episode;
   const facts: [string, string | null | undefined][] = [
     ["Recorded", dateText(row.recorded_ns)],
-    ["Length", durationText(row.duration_s)],
+    ["Duration", durationText(row.duration_s)],
     [
       "Outcome",
       row.success === null
@@ -33,7 +33,7 @@ export function FactsTab({ episode }: { episode: EpisodeDetail }) {
     ["Protocol", text(row.protocol)],
     ["Policy", text(row.policy)],
     ["State", row.state],
-    ["Taken in", text(row.ingested_at)?.slice(0, 19).replace("T", " ")],
+    ["Ingested", text(row.ingested_at)?.slice(0, 19).replace("T", " ")],
     ["File", `${row.file}, ${bytesText(row.bytes)}`],
     ["Id", row.id],
     ["Hash", row.hash],

@@ -38,7 +38,7 @@ export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
       <ul>{grave.map(card)}</ul>
       {notes.length > 0 && (
         <details open={grave.length === 0 || notes.some(({ number }) => number === chosen)}>
-          <summary>{count(notes.length, "note")}, which do not count against it</summary>
+          <summary>{count(notes.length, "note")}</summary>
           <ul>{notes.map(card)}</ul>
         </details>
       )}

@@ -16,7 +16,7 @@ export function LineageTab({ episode }: { episode: EpisodeDetail }) {
   const { subject, edges } = value;
   return (
     <div className="lineage">
-      <h3>Came from</h3>
+      <h3>Inputs</h3>
       <Branch
         lineage={value}
         edges={edges.filter(({ child }) => child === subject)}
@@ -24,7 +24,7 @@ export function LineageTab({ episode }: { episode: EpisodeDetail }) {
         seen={[subject]}
       />
       <p className="lineage-self">{label(value, subject)}</p>
-      <h3>Became</h3>
+      <h3>Outputs</h3>
       <Branch
         lineage={value}
         edges={edges.filter(({ parent }) => parent === subject)}

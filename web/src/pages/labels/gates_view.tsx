@@ -38,13 +38,13 @@ function gatesOf(gates: GateFacts): Gate[] {
       isPassed: gates.edit_score === null ? null : gates.edit_score >= 0.9,
     },
     {
-      title: "Same label",
+      title: "Label agreement",
       value: figure(kappa?.value ?? null),
       says: kappa ? `kappa of ${spoken(kappa.name)}, 0.80 or more` : "kappa, 0.80 or more",
       isPassed: kappa ? kappa.value >= 0.8 : null,
     },
     {
-      title: "Same frame",
+      title: "Boundary error",
       value:
         gates.mean_difference_frames === null
           ? "–"

@@ -60,12 +60,12 @@ function PersonTable({ people }: { people: AnnotatorFacts[] }) {
             <th>Name</th>
             <th>Qualified for</th>
             <th>Accepted</th>
-            <th>In work</th>
-            <th>At work</th>
+            <th>In progress</th>
+            <th>Time</th>
             <th>Per episode</th>
-            <th>Same label</th>
-            <th>Same frame</th>
-            <th>Leans</th>
+            <th>Label agreement</th>
+            <th>Boundary error</th>
+            <th>Early / late bias</th>
           </tr>
         </thead>
         <tbody>

@@ -55,12 +55,12 @@ export function QueueForm({ onMade, onCancel }: Props) {
         </small>
       </label>
       <label>
-        What for
+        Purpose
         <select
           value={wanted.kind}
           onChange={(event) => set({ kind: event.target.value as NewQueue["kind"] })}
         >
-          <option value="annotate">Labels that count</option>
+          <option value="annotate">Production</option>
           <option value="qualify">Qualification of annotators</option>
         </select>
       </label>

@@ -37,7 +37,7 @@ export function Queues() {
           <h1>Queues</h1>
           <p>
             Episodes to be labelled under one taxonomy. Boundaries are proposed from the signals;
-            people confirm or mend them.
+            people confirm or fix them.
           </p>
         </div>
         {!isMaking && !isFirst && (

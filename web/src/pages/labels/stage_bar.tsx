@@ -5,7 +5,7 @@ const said = {
   done: "accepted",
   submitted: "with the lead",
   working: "begun",
-  returned: "given back",
+  returned: "returned",
   open: "not begun",
 };
 const order = ["done", "submitted", "working", "returned", "open"] as const;

@@ -99,7 +99,7 @@ function TaskTable({ tasks, again }: { tasks: ListedTask[]; again?: () => void }
                 {again ? (
                   task.state === "returned" && (
                     <span className="chip quarantined" title={task.why ?? ""}>
-                      given back
+                      returned
                     </span>
                   )
                 ) : (

@@ -115,7 +115,7 @@ function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeDeta
               Accept <kbd aria-hidden>a</kbd>
             </button>
             <button type="button" onClick={() => setReturning(true)}>
-              Give back <kbd aria-hidden>r</kbd>
+              Return <kbd aria-hidden>r</kbd>
             </button>
           </div>
         )}

@@ -27,7 +27,7 @@ export function stateWords(task: ListedTask): string {
   const said: Record<string, string> = {
     open: "not begun",
     working: "begun",
-    returned: "given back",
+    returned: "returned",
     submitted: "with the lead",
     done: "accepted",
   };

@@ -58,7 +58,7 @@ export function CreateForm({ onMade, onCancel }: CreateFormProps) {
         </small>
       </label>
       <label>
-        Share to look at, in %
+        Sample size, in %
         <input
           type="number"
           min={0.1}
@@ -73,7 +73,7 @@ export function CreateForm({ onMade, onCancel }: CreateFormProps) {
         </small>
       </label>
       <label>
-        Most that may be bad, in %
+        Maximum defect rate, in %
         <input
           type="number"
           min={0.1}
@@ -119,7 +119,7 @@ export function CreateForm({ onMade, onCancel }: CreateFormProps) {
       )}
       <div className="review-form-buttons">
         <button type="submit" className="primary" disabled={isBusy}>
-          Draw the sample
+          Create review
         </button>
         {onCancel && (
           <button type="button" onClick={onCancel}>

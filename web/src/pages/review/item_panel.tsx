@@ -69,7 +69,7 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
         <p className="muted">Plan: {turn.review.plan.words}.</p>
         {turn.review.neighbours > 0 && (
           <p className="muted">
-            {plural(turn.review.neighbours, "neighbour")} pulled in; they do not count for the lot.
+            {plural(turn.review.neighbours, "neighbour")} added; they do not count for the lot.
           </p>
         )}
         {turn.others > 0 && (
@@ -89,14 +89,12 @@ function LastDecision({ last, undo }: { last: DecidedItem; undo: () => void }) {
       <p>
         <b>{item.decision === "accept" ? "Accepted" : "Rejected"}</b>{" "}
         <EpisodeName id={item.episode} />
-        {item.why && `: ${item.why}`}. It is {last.state} now.{" "}
+        {item.why && `: ${item.why}`}. Now {last.state}.{" "}
         <button type="button" className="quiet" onClick={undo}>
           Undo
         </button>
       </p>
-      {pulled.length > 0 && (
-        <p>{plural(pulled.length, "neighbour")} pulled in, next in the queue.</p>
-      )}
+      {pulled.length > 0 && <p>{plural(pulled.length, "neighbour")} added, next in the queue.</p>}
       {note && <p>Note: {note}.</p>}
     </section>
   );

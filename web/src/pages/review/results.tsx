@@ -52,7 +52,7 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
       <p className="muted">{sentence(review.plan.words)}</p>
       <p className="muted num">
         {plural(review.decided, "episode")} decided in {minutes(review.seconds)}, {review.rejected}{" "}
-        rejected; {review.neighbours} pulled in as neighbours, which do not count for the lot.
+        rejected; {review.neighbours} added as neighbours, which do not count for the lot.
       </p>
       {left > 0 && onChange && (
         <p role="status">

@@ -80,7 +80,7 @@ function ReviewCard({ review }: { review: ReviewFacts }) {
         <ProgressBar review={review} />
         <p className="muted num">
           {review.decided} of {review.items} decided, {review.rejected} rejected
-          {review.neighbours > 0 && `, ${plural(review.neighbours, "neighbour")} pulled in`}
+          {review.neighbours > 0 && `, ${plural(review.neighbours, "neighbour")} added`}
           {review.seconds > 0 && ` · ${minutes(review.seconds)}`}
         </p>
       </div>
