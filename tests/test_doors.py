@@ -32,6 +32,8 @@ LONG_ENOUGH = 120
 WITH_ONE_IMPORTER = frozenset(
     {
         "corporeal.capture.motion_onset",
+        # How pictures become bytes in time; the recorder is long without it.
+        "corporeal.capture.encoding",
         # Every kind of bag file has a module, the two longer ones beside it.
         "corporeal.capture.ros.ros1_file",
         "corporeal.embodiment.comparison.correspondence",

@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from tests.exchange.small_sets import write_episodes
 from typer.testing import CliRunner
 
@@ -29,12 +31,16 @@ def _cached(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
 
 
+def _whole() -> Any:
+    return typer.main.get_command(program())
+
+
 def _offered(*words: str) -> list[str]:
-    return [line.partition("\t")[0] for line in completion.answer(words).splitlines()]
+    return [line.partition("\t")[0] for line in completion.answer(words, _whole).splitlines()]
 
 
 def test_commands_and_those_below_a_group_are_offered_with_what_they_do() -> None:
-    assert "check\tCheck episodes and datasets." in completion.answer(["che"])
+    assert "check\tCheck episodes and datasets." in completion.answer(["che"], _whole)
     assert _offered("release", "ver") == ["verify"]
     assert "drop" in _offered("dataset", "")
 
@@ -86,7 +92,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_episodes_and_queries_of_the_workspace_are_offered(lab: Path) -> None:
-    offered = completion.answer(["ls", "-w", str(lab), ""])
+    offered = completion.answer(["ls", "-w", str(lab), ""], _whole)
     assert len([line for line in offered.splitlines() if "wave" in line or ".h5" in line]) == 2
     assert "state" in _offered("ls", "-w", str(lab), "sta")
     assert "task = synthetic_reach" in _offered("ls", "-w", str(lab), "task = ")
@@ -97,7 +103,7 @@ def test_without_a_workspace_tab_is_silent(tmp_path: Path) -> None:
 
 
 def test_no_heavy_module_is_imported_for_a_name(cache: Path) -> None:
-    completion.answer([""])  # The tree is in the cache from here on.
+    completion.answer([""], _whole)  # The tree is in the cache from here on.
     script = (
         "import sys; sys.argv = ['corporeal', 'check', '--only', 'robot_f']\n"
         "from corporeal.cli.program import main; main()\n"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ _MOST_DRIFT_PPM = 500.0
 _SHORTEST_FIT_NS = 2 * SECOND_NS
 _JUMP_NS = SECOND_NS // 20
 _LARGEST = (1 << 63) - 1
+# Live: as many windows are kept, and so many are as short as an episode's clock is fitted from.
+_MOST_WINDOWS = 120
+_FEWEST_WINDOWS = 5
+_STEP_NS = SECOND_NS
 # Of a normal distribution, over its median distance from the middle.
 _DEVIATION = 1.4826
 _SAME_LEVEL_NS = SECOND_NS // 50
@@ -311,3 +316,47 @@ def to_robot_time(
     since = host.astype(np.float64) - begin
     corrected: NDArray[np.int64] = host - np.rint(robot.drift_ppm * 1e-6 * since).astype(np.int64)
     return corrected
+
+
+@dataclass
+class ClockGauge:
+    """The quickest message of each half second of the last minute, whichever stream it was of."""
+
+    quickest: deque[tuple[int, int, int]] = field(
+        default_factory=lambda: deque(maxlen=_MOST_WINDOWS)
+    )
+    """The window, and the message's stamp and arrival."""
+
+    def take(self, source_ns: int, arrival_ns: int) -> None:
+        """Note a message; a clock that was set is estimated anew from here."""
+        window = arrival_ns // _WINDOW_NS
+        if self.quickest:
+            last, stamp, arrival = self.quickest[-1]
+            faster_ns = (arrival - stamp) - (arrival_ns - source_ns)
+            if abs(faster_ns) > _STEP_NS:
+                self.quickest.clear()
+            elif window == last:
+                if faster_ns <= 0:
+                    return
+                self.quickest.pop()
+        self.quickest.append((window, source_ns, arrival_ns))
+
+    def estimate(self) -> ClockEstimate | None:
+        """The clock as far as it is known; None in the first seconds."""
+        if len(self.quickest) < _FEWEST_WINDOWS:
+            return None
+        table = np.array([(stamp, arrival) for _, stamp, arrival in self.quickest], np.int64)
+        return estimate_clock("", table[:, 0], table[:, 1])
+
+
+def skew_of(
+    clock: ClockEstimate | None, source_ns: int, arrival_ns: int
+) -> tuple[float, float] | None:
+    """How much later than its clock says a sample arrived, and two deviations of that, in ms.
+
+    None while the clock is being estimated, and where nobody stamped before the arrival.
+    """
+    if clock is None or clock.uncertainty_ns is None:
+        return None
+    host = int(clock.to_host(np.array([source_ns], np.int64))[0])
+    return (arrival_ns - host) / 1e6, clock.uncertainty_ns / 1e6

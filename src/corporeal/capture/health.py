@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from corporeal.capture.clock import FAR_NS, ClockEstimate, format_span
-from corporeal.capture.clock_gauge import ClockGauge, skew_of
+from corporeal.capture.clock import FAR_NS, ClockEstimate, ClockGauge, format_span, skew_of
 from corporeal.capture.driver import ROBOT_CLOCK
 from corporeal.capture.trigger_group import (
     TriggerGauge,

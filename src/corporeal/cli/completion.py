@@ -81,6 +81,8 @@ complete -c corporeal -f -a '(__corporeal_complete)'
 """
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 SHELLS = tuple(_SCRIPTS)
+# Gives the whole program, as click has it; asked only when the cache is of another.
+ReadCommand = Callable[[], Any]
 
 
 def shell_script(shell: str) -> str:
@@ -90,7 +92,7 @@ def shell_script(shell: str) -> str:
     return _SCRIPTS[shell].lstrip("\n")
 
 
-def install(shell: str) -> Path:
+def install(shell: str, read: ReadCommand) -> Path:
     """Let the shell ask from its next start on; the file that says so. Twice is once."""
     shell_script(shell)
     file = Path(_RC_FILES[shell]).expanduser()
@@ -103,22 +105,22 @@ def install(shell: str) -> Path:
         gap = "" if text.endswith("\n") or not text else "\n"
         with file.open("a", encoding="utf-8") as open_file:
             open_file.write(f"{gap}{line}\n")
-    _commands()
+    _commands(read)
     return file
 
 
-def answer(words: Sequence[str]) -> str:
+def answer(words: Sequence[str], read: ReadCommand) -> str:
     """A line for everything that could stand where the last word does: it, a tab, what it is."""
     before, begun = list(words[:-1]), words[-1] if words else ""
     lines = []
-    for text, about in _candidates(before, begun):
+    for text, about in _candidates(before, begun, read):
         if text.startswith(begun):
             lines.append(f"{text}\t{' '.join(about.split())}" if about else text)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _candidates(before: Sequence[str], begun: str) -> Iterator[tuple[str, str]]:
-    command, arguments, awaited = _commands(), 0, None
+def _candidates(before: Sequence[str], begun: str, read: ReadCommand) -> Iterator[tuple[str, str]]:
+    command, arguments, awaited = _commands(read), 0, None
     for word in before:
         if awaited is not None:
             awaited = None
@@ -196,14 +198,14 @@ _FROM_CATALOG: dict[str, Callable[[Path | None, str], Iterator[tuple[str, str]]]
 }
 
 
-def _commands() -> dict[str, Any]:
+def _commands(read: ReadCommand) -> dict[str, Any]:
     """The tree of commands as the cache has it; made and kept where none of this program is."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "corporeal"
     file = cache / f"commands-{_fingerprint()}.json"
     with suppress(OSError, ValueError):
         kept: dict[str, Any] = json.loads(file.read_text("utf-8"))
         return kept
-    tree = _read_tree()
+    tree = _outline(read())
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         for old in cache.glob("commands-*.json"):
@@ -218,14 +220,6 @@ def _fingerprint() -> str:
     files = sorted((_ROOT / "cli").rglob("*.py"))
     stats = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files]
     return hashlib.sha256(repr((corporeal.__version__, stats)).encode()).hexdigest()[:16]
-
-
-def _read_tree() -> dict[str, Any]:
-    import typer
-
-    from corporeal.cli.program import program
-
-    return _outline(typer.main.get_command(program()))
 
 
 def _outline(command: Any) -> dict[str, Any]:

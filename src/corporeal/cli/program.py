@@ -7,7 +7,7 @@ import sys
 import tempfile
 import traceback
 from functools import partial
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -55,6 +55,10 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
+def _read_commands() -> Any:
+    return typer.main.get_command(program())
+
+
 def _show_completion(shell: str | None) -> None:
     if shell:
         typer.echo(completion.shell_script(shell), nl=False)
@@ -63,7 +67,7 @@ def _show_completion(shell: str | None) -> None:
 
 def _install_completion(shell: str | None) -> None:
     if shell:
-        file = completion.install(shell)
+        file = completion.install(shell, _read_commands)
         typer.echo(f"Tab completes corporeal in every new {shell}, as {file} says now")
         raise typer.Exit
 
@@ -123,7 +127,7 @@ def main() -> None:
     # Our matrices are small: threads of BLAS that wait for each other double the work of `check`.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if completion.VARIABLE in os.environ:
-        sys.stdout.write(completion.answer(sys.argv[1:]))
+        sys.stdout.write(completion.answer(sys.argv[1:], _read_commands))
         return
     try:
         program()()
