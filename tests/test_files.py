@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from corporeal.errors import EpisodeError
 from corporeal.files import (
     atomic_file,
     atomic_folder,
@@ -19,6 +23,9 @@ from corporeal.files import (
     link_or_copy,
     publish_file,
     publish_folder,
+    refuse_links_out,
+    remove_old_drafts,
+    scratch_folder,
 )
 
 
@@ -201,3 +208,69 @@ def test_a_second_name_is_a_link_or_a_copy(
     link_or_copy(source, target)
     assert target.read_text() == "content"
     assert target.samefile(source) is has_links
+
+
+def test_links_stay_inside_a_folder_and_the_cache_of_its_hub(tmp_path: Path) -> None:
+    folder = tmp_path / "datasets--a--b" / "snapshots" / "1f2e"
+    (folder / "data").mkdir(parents=True)
+    (folder / "table").touch()
+    (folder / "data" / "inside").symlink_to(folder / "table")
+    (folder / "data" / "loop").symlink_to(folder / "data" / "loop")
+    blobs = folder.parents[1] / "blobs"
+    blobs.mkdir()
+    (blobs / "77").touch()
+    (folder / "data" / "cached").symlink_to("../../../blobs/77")
+    refuse_links_out(folder)
+    (tmp_path / "by_link").symlink_to(folder)
+    refuse_links_out(tmp_path / "by_link")
+    (folder / "data" / "secret").symlink_to("/etc/hostname")
+    with pytest.raises(EpisodeError, match=r"data/secret: is a link out of .*; expected files in"):
+        refuse_links_out(folder)
+
+
+def test_blobs_that_are_a_link_themselves_open_no_way_out(tmp_path: Path) -> None:
+    folder = tmp_path / "set" / "snapshots" / "1"
+    folder.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "key").touch()
+    (tmp_path / "set" / "blobs").symlink_to(tmp_path / "elsewhere")
+    (folder / "key").symlink_to("../../blobs/key")
+    with pytest.raises(EpisodeError, match="is a link out of"):
+        refuse_links_out(folder)
+
+
+_KILLED = """
+import os, sys, tempfile
+from corporeal.files import scratch_folder
+tempfile.tempdir = sys.argv[1]
+with scratch_folder("scratch-") as folder:
+    (folder / "half").touch()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    subprocess.run([sys.executable, "-c", _KILLED, str(tmp_path)], check=False)
+    (left,) = tmp_path.iterdir()
+    with scratch_folder("scratch-") as mine:
+        assert left.exists(), "its owner may be about to lock it"
+        for folder in (left, mine):
+            os.utime(folder, (0, 0))
+        with scratch_folder("scratch-"):
+            assert not left.exists()
+            assert mine.exists(), "its owner is alive"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_drafts_of_killed_writers_are_removed(tmp_path: Path) -> None:
+    names = ("health.00aa", "health.11bb", "other.22cc")
+    old, new, other = (tmp_path / f".{name}.partial.json" for name in names)
+    for path in (old, new, other):
+        path.touch()
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    remove_old_drafts(tmp_path / "health.json")
+    assert sorted(tmp_path.iterdir()) == sorted([new, other])

@@ -14,8 +14,10 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +29,8 @@ _AT_ONCE = 16
 _MAX_POINTER, _POINTER = 1024, b"version https://git-lfs.github.com/spec/"
 _SPECIAL = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device",
             stat.S_IFBLK: "a device"}  # fmt: skip
+# Between making a file or folder and locking it, nobody takes so long.
+_UNLOCKED_S = 10.0
 # What file systems answer that cannot sync a folder; they do not lose names either.
 _NO_FOLDER_SYNC = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
@@ -117,7 +121,74 @@ def refuse_pointer(path: Path) -> None:
         )
 
 
-def take_lock(file: BinaryIO) -> bool:
+def refuse_links_out(folder: Path, links: Iterable[Path] | None = None) -> None:
+    """Raise EpisodeError for a link below `folder` that leads out of it: `links`, or all there are.
+
+    Whoever made a dataset could otherwise choose any file of its reader's. A snapshot in the cache
+    of a hub may link to the blobs beside it.
+    """
+    top = Path(os.path.realpath(folder))
+    homes = [top, *(above.parents[1] / "blobs" for above in (top, *top.parents)
+                    if above.parent.name == "snapshots")]  # fmt: skip
+    for link in _links_below(folder) if links is None else links:
+        target = Path(os.path.realpath(link))
+        if not any(target.is_relative_to(home) for home in homes):
+            raise EpisodeError(
+                f"{link}: is a link out of {folder}; expected files inside it. Put the file itself "
+                "there, or name its own folder."
+            )
+
+
+def _links_below(folder: Path) -> Iterator[Path]:
+    waiting = [folder]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    yield Path(entry.path)
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(Path(entry.path))
+
+
+@contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """A temporary folder for as long as the block; those that killed processes left are removed."""
+    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        remove_abandoned(path)
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        take_lock(handle)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+
+
+def remove_old_drafts(path: Path) -> None:
+    """Remove what killed writers of `path` left beside it."""
+    for draft in path.parent.glob(f".{path.stem}.*.partial{path.suffix}"):
+        remove_abandoned(draft)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove a file or folder of ours that nobody has locked any more: its writer was killed."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            status = os.fstat(handle)
+            is_new = time.time() - status.st_mtime < _UNLOCKED_S
+            if is_new or status.st_uid != os.geteuid() or not take_lock(handle):
+                return
+            if stat.S_ISDIR(status.st_mode):
+                shutil.rmtree(path, ignore_errors=True)
+            elif stat.S_ISREG(status.st_mode):
+                path.unlink()
+        finally:
+            os.close(handle)
+
+
+def take_lock(file: BinaryIO | int) -> bool:
     """Whether nobody else has the lock of this open file; it is ours until we close it, or die."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from corporeal.exchange import ExportOptions, ExportResult
 from corporeal.exchange import export as export_dataset
 from corporeal.exchange import open_dataset as open_paths
 from corporeal.exchange.format import formats
+from corporeal.files import scratch_folder
 from corporeal.protocol import open_protocol
 from corporeal.quality import Subject
 from corporeal.quality.inspection import InspectionOptions, Report, inspect
@@ -52,24 +52,19 @@ def open_dataset(
     """
     if isinstance(source, Dataset):
         return source
-    folders: list[Path] = []
-
-    def make_folder() -> Path:
-        folders.append(Path(tempfile.mkdtemp(prefix="corporeal-bag-")))
-        return folders[-1]
-
+    stack = ExitStack()
     try:
-        dataset = dataset_opener(_paths(source), robot, make_folder, rate_hz)()
+        dataset = dataset_opener(_paths(source), robot, partial(bag_folder, stack), rate_hz)()
     except BaseException:  # It goes on as it is; nobody else knows of the folders.
-        _remove_folders(folders)
+        stack.close()
         raise
-    weakref.finalize(dataset, _remove_folders, folders)
+    weakref.finalize(dataset, stack.close)
     return dataset
 
 
-def _remove_folders(folders: Sequence[Path]) -> None:
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+def bag_folder(stack: ExitStack) -> Path:
+    """A folder for the episodes of a bag, which lives as long as `stack`."""
+    return stack.enter_context(scratch_folder("corporeal-bag-"))
 
 
 def dataset_opener(

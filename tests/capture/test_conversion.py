@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from corporeal.capture.conversion import episode_from_journal
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter, new_id
 from corporeal.episode.file import DAMAGED, Packer, VideoReader, find_leftovers
-from corporeal.episode.file.journal import JournalError, JournalWriter
+from corporeal.episode.file.journal import MARKS, JournalError, JournalWriter
 from corporeal.episode.overview import verify
 from corporeal.schema import Schema
 from corporeal.testing import Workload
@@ -30,8 +30,9 @@ def write(small_schema: Schema, tmp_path: Path) -> Write:
     """A journal of two seconds of the small rig, with marks, closed or not."""
 
     def make(
-        name: str = "a", *, is_closed: bool = True, skip_pictures: int = 0, **header: Any
-    ) -> Path:
+        name: str = "a", *, is_closed: bool = True, skip_pictures: int = 0,
+        marks: Sequence[bytes] = (), **header: Any,
+    ) -> Path:  # fmt: skip
         path = tmp_path / f"{name}.journal"
         facts = {
             "id": new_id(),
@@ -55,6 +56,8 @@ def write(small_schema: Schema, tmp_path: Path) -> Write:
                 continue
             writer.append(sample.stream, sample.source_ns, sample.arrival_ns, payload)
         writer.cut()
+        for payload in marks:
+            writer.append(MARKS, mark("end", 1.4).arrival_ns, mark("end", 1.4).arrival_ns, payload)
         writer.mark("end", mark("end", 1.5).arrival_ns, {"outcome": "good"})
         writer.close()
         if not is_closed:
@@ -238,3 +241,19 @@ def test_a_robot_travels_with_its_journal(tmp_path: Path) -> None:
         assert episode.recovered == "because"
         path = "observations/joint_position"
         np.testing.assert_array_equal(episode[path][:], workload.signal(path))
+
+
+@pytest.mark.parametrize("payload", [
+    b"{", b"\xff", b"[" * 9000, b"17", b"{}", b'{"what": "end"}',
+    b'{"what": "note", "metadata": 3}', b'{"what": "note", "metadata": {}}',
+    b'{"what": "losses", "metadata": {"losses": [1]}}',
+    b'{"what": ["end"], "metadata": {"losses": "x"}}',
+])  # fmt: skip
+def test_a_mark_that_cannot_be_read_costs_no_sample(write: Write, payload: bytes) -> None:
+    with Episode.open(episode_from_journal(write())) as whole:
+        lengths = {path: len(whole[path]) for path in whole}
+    with Episode.open(episode_from_journal(write("b", marks=[payload]))) as episode:
+        assert {path: len(episode[path]) for path in episode} == lengths
+        assert episode.metadata["outcome"] == "good"
+        (warning,) = episode.metadata["warnings"]
+        assert warning["message"] == "a mark that cannot be read was left out"

@@ -14,6 +14,8 @@ import pytest
 
 from corporeal.catalog.store import Store, StoreError, verify_store
 from corporeal.catalog.store.store import digest_of, open_store
+from corporeal.catalog.stores.folder import open_folder
+from corporeal.files import take_lock
 
 
 @pytest.fixture
@@ -94,12 +96,20 @@ def test_a_killed_writer_leaves_no_object_and_its_rest_is_swept(
     (rest,) = (Path(folder.url) / "incoming").iterdir()
     assert rest.stat().st_size == 500
     assert list(folder.digests()) == []
-    folder.put(source)
-    assert rest.exists(), "its writer may still be alive"
+    open_folder(folder.url, Path(), {})
+    assert rest.exists(), "its writer may be about to lock it"
     yesterday = time.time() - 2 * 86_400
     os.utime(rest, (yesterday, yesterday))
-    folder.put(write(b"another", "another"))
+    other = rest.with_name("notes of somebody")
+    other.touch()
+    os.utime(other, (yesterday, yesterday))
+    with rest.open("rb") as file:
+        assert take_lock(file)
+        open_folder(folder.url, Path(), {})
+        assert rest.exists(), "its writer is alive"
+    open_folder(folder.url, Path(), {})
     assert not rest.exists()
+    assert other.exists()
 
 
 _FULL = """

@@ -42,6 +42,7 @@ from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS,
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.recording import recording_of
+from corporeal.errors import EpisodeError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.episode_file import write_recording
 from corporeal.exchange.opening import open_dataset
@@ -545,3 +546,12 @@ def test_an_episode_whose_pictures_nobody_looked_at_is_not_accepted(
     assert not done.count("accepted")
     with workspace.database.read() as connection:
         assert count_episodes(connection, "has finding judgement_incomplete") == 3
+
+
+def test_a_link_out_of_a_folder_is_refused_and_nothing_taken_in(tmp_path: Path) -> None:
+    folder = write_episodes(tmp_path / "given")
+    assert files_of([folder])
+    secret = next(folder.glob("*.h5")).rename(tmp_path / "secret.h5")
+    (folder / "look.h5").symlink_to(secret)
+    with pytest.raises(EpisodeError, match=r"look.h5: is a link out of .*; expected files inside"):
+        files_of([folder])

@@ -124,3 +124,15 @@ def test_a_document_that_was_replaced_is_found(changed: Changed) -> None:
 def test_what_cannot_be_opened_cannot_be_verified(tmp_path: Path) -> None:
     with pytest.raises(EpisodeError, match="No such file"):
         verify(tmp_path / "missing.h5")
+
+
+@pytest.mark.parametrize("link", [
+    lambda file: file.__setitem__("debug/again", file["observations"]),
+    lambda file: file.__setitem__("debug/again", file["debug/flag/data"]),
+    lambda file: file.__setitem__("debug/again", file["/"]),
+    lambda file: file.__setitem__("debug/again", h5py.SoftLink("/observations/arm")),
+    lambda file: file.__setitem__("debug/again", h5py.ExternalLink("other.h5", "/")),
+])  # fmt: skip
+def test_a_second_name_of_what_is_there_is_found(changed: Changed, link: Edit) -> None:
+    found = [damage.message for damage in verify(changed(link))]
+    assert any("of the same" in message or "is a link" in message for message in found)

@@ -78,3 +78,13 @@ def test_a_damaged_zip_of_zarr_is_answered_in_a_sentence(tmp_path: Path, packing
     path.write_bytes(data)
     with zipfile.ZipFile(path) as archive, pytest.raises(EpisodeError, match="cannot be read"):
         ZipStore(path, archive).read("data/.zgroup", 1 << 20)
+
+
+@pytest.mark.parametrize("name", ["meta/tasks.jsonl", "data"])
+def test_a_dataset_takes_nothing_from_outside_its_folder(tmp_path: Path, name: str) -> None:
+    root = write_v2(tmp_path / "set")
+    assert len(open_dataset(root)) > 0
+    (root / name).rename(tmp_path / "elsewhere")
+    (root / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(EpisodeError, match="is a link out of"):
+        open_dataset(root)

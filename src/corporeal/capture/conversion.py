@@ -206,31 +206,29 @@ def _read_marks(journal: Journal, survey: _Survey) -> None:
     for arrival_ns, text in zip(arrivals, journal.samples(MARKS), strict=True):
         try:
             mark = json.loads(text)
-        except (ValueError, RecursionError):
-            mark = None
-        if not isinstance(mark, dict) or not isinstance(mark.get("metadata"), dict):
+            if not isinstance(mark["what"], str):
+                raise TypeError(mark["what"])
+            _take_mark(survey, arrival_ns, mark["what"], dict(mark["metadata"]))
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             survey.warnings.append((arrival_ns, "a mark that cannot be read was left out"))
-            continue
-        if mark["what"] == "segment":
-            survey.switches.append((arrival_ns, mark["metadata"]))
-            continue
-        if mark["what"] == "losses":
-            counts = mark["metadata"]["losses"]
-            survey.refused = {stream: int(each["refused"]) for stream, each in counts.items()
-                              if each["refused"]}  # fmt: skip
-        if mark["what"] == "warning":
-            survey.warnings.append((arrival_ns, mark["metadata"]["message"]))
-            continue
-        if mark["what"] == "note":
-            survey.notes.append((arrival_ns, mark["metadata"]["text"]))
-            continue
-        if mark["what"] == "answer":
-            answer = mark["metadata"]
-            survey.facts.setdefault("answers", {})[answer["question"]] = answer["answer"]
-            continue
-        survey.facts.update(mark["metadata"])
-        if mark["what"] in ("start", "end"):
-            survey.marks.append({"what": mark["what"], "time_ns": arrival_ns})
+
+
+def _take_mark(survey: _Survey, arrival_ns: int, what: str, said: dict[str, Any]) -> None:
+    if what == "segment":
+        survey.switches.append((arrival_ns, said))
+    elif what == "losses":
+        survey.refused = {stream: int(each["refused"]) for stream, each in said["losses"].items()
+                          if each["refused"]}  # fmt: skip
+    elif what == "warning":
+        survey.warnings.append((arrival_ns, said["message"]))
+    elif what == "note":
+        survey.notes.append((arrival_ns, said["text"]))
+    elif what == "answer":
+        survey.facts.setdefault("answers", {})[said["question"]] = said["answer"]
+    else:
+        survey.facts.update(said)
+        if what in ("start", "end"):
+            survey.marks.append({"what": what, "time_ns": arrival_ns})
 
 
 def _sources(journal: Journal, streams: Sequence[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from corporeal.episode.file import count_sorted_copies
 from corporeal.episode.recording import Dataset
 from corporeal.errors import CorporealError
 from corporeal.exchange.editing import Recipe, follow_recipe
-from corporeal.interface import dataset_opener
+from corporeal.interface import bag_folder, dataset_opener
 
 NO_ROBOT = "none"
 EpisodeWord = Annotated[
@@ -55,9 +55,6 @@ def opener_of(
     if splits:
         raise CorporealError("--split is for releases; expected NAME@VERSION instead of a path.")
 
-    def make_folder() -> Path:
-        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="corporeal-bag-")))
-
     if rate_hz is not None and not 0.001 <= rate_hz <= 1e5:
         raise CorporealError(f"--source-rate, got {rate_hz:g}; expected 0.001 to 100,000 Hz.")
     fetched = [_fetch(str(path), movies) for path in paths if hub.is_hub_address(str(path))]
@@ -66,7 +63,7 @@ def opener_of(
     paths = local_paths(paths, root, stack)
     for path in paths:
         _tell_copies(path)
-    opener = dataset_opener(paths, robot, make_folder, rate_hz)
+    opener = dataset_opener(paths, robot, partial(bag_folder, stack), rate_hz)
     left = tuple(name for each in fetched for name in each.left)
     return partial(_without_movies, opener, left) if left else opener
 

@@ -229,6 +229,8 @@ class Format:
     read: Callable[..., Dataset] | None = None
     takes_rate: bool = False
     writer: Writer | None = None
+    guards_links: bool = False
+    """Whether `read` itself refuses links out of a folder, which may have other things in it."""
 
 
 @cache

@@ -15,7 +15,7 @@ from corporeal.errors import EpisodeError
 from corporeal.exchange.format import formats
 from corporeal.exchange.neighbours import take_part, with_siblings
 from corporeal.exchange.sidecar import describe_rows, restore_episodes
-from corporeal.files import refuse_pointer
+from corporeal.files import refuse_links_out, refuse_pointer
 from corporeal.words import some_of
 
 MAX_INSIDE = 1000
@@ -56,6 +56,8 @@ def _open_path(
                     "Leave --source-rate out."
                 )
             stated = {} if rate_hz is None else {"rate_hz": rate_hz}
+            if path.is_dir() and not format_.guards_links:
+                refuse_links_out(path)
             dataset = format_.read(path, robot=robot, **stated)
             dataset = restore_episodes(dataset, path, robot=robot) if restore else dataset
             again = partial(_open_path, robot=robot, restore=restore, rate_hz=rate_hz)

@@ -38,6 +38,7 @@ from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.episode.file import list_episode_files
 from corporeal.exchange.format import formats
+from corporeal.files import refuse_links_out
 from corporeal.quality.check import Finding
 from corporeal.quality.policy import Policy, default_policy
 
@@ -156,7 +157,10 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
             )
         if name is None:
             raise CatalogError(f"{path}, got no episode; expected .h5 files that Corporeal wrote.")
-        for each in list_episode_files(path) if path.is_dir() else [path]:
+        files = list_episode_files(path) if path.is_dir() else [path]
+        if path.is_dir():
+            refuse_links_out(path, filter(Path.is_symlink, files))
+        for each in files:
             if each.is_file():
                 found.setdefault(each.resolve(), each)
     return list(found.values())

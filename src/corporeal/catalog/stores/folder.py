@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -26,13 +25,12 @@ from corporeal.catalog.store.store import (
     not_there,
     place_checked,
 )
-from corporeal.files import fsync_folder, publish_file
+from corporeal.files import fsync_folder, publish_file, remove_abandoned, take_lock
 
 _INCOMING = "incoming"
 _BLOCK = 4 << 20
 _HEX = re.compile(r"[0-9a-f]{64}")
-# Nobody writes one file for so long without a byte: its writer was killed.
-_ABANDONED_S = 24 * 3600.0
+_DRAFT = re.compile(r"tmp[a-z0-9_]{8}")
 
 
 class FolderStore:
@@ -72,7 +70,6 @@ class FolderStore:
             incoming = self.root / _INCOMING
             self._make_private()
             incoming.mkdir(exist_ok=True)
-            _sweep(incoming)
             self._place(source, digest, incoming)
         return digest
 
@@ -80,17 +77,19 @@ class FolderStore:
         handle, name = tempfile.mkstemp(dir=incoming)
         partial = Path(name)
         try:
+            # Locked until it has its name, so that nobody takes it for what a kill left behind.
             with os.fdopen(handle, "wb") as file:
+                take_lock(file)
                 _copy(source, file.fileno(), digest)
-            target = self.path(digest)
-            _make_folders(target.parent, self.root)
-            try:
-                publish_file(partial, target)
-            except FileExistsError:
-                # Cut off, or put by another writer just now with the same bytes. The whole file
-                # may take its place.
-                partial.replace(target)
-                fsync_folder(target.parent)
+                target = self.path(digest)
+                _make_folders(target.parent, self.root)
+                try:
+                    publish_file(partial, target)
+                except FileExistsError:
+                    # Cut off, or put by another writer just now with the same bytes. The whole
+                    # file may take its place.
+                    partial.replace(target)
+                    fsync_folder(target.parent)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -184,11 +183,10 @@ def _make_folders(folder: Path, root: Path) -> None:
 
 def _sweep(incoming: Path) -> None:
     """Remove what killed writers left behind."""
-    oldest = time.time() - _ABANDONED_S
-    for path in incoming.iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_mtime < oldest:
-                path.unlink()
+    with contextlib.suppress(OSError):
+        for path in [] if incoming.is_symlink() else incoming.iterdir():
+            if _DRAFT.fullmatch(path.name):
+                remove_abandoned(path)
 
 
 def _links_once(folder: Path) -> bool:
@@ -221,11 +219,16 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def open_folder(url: str, root: Path, options: dict[str, Any]) -> FolderStore:
-    """The folder, which is made with its first object; a relative one lies below `root`."""
+    """The folder, which is made with its first object; a relative one lies below `root`.
+
+    What killed writers left in it is removed.
+    """
     if options:
         raise StoreError(f"store {url}, got the option {min(options)!r}; a folder has none.")
     place = Path(url.removeprefix("file://"))
-    return FolderStore(place if place.is_absolute() else root / place)
+    store = FolderStore(place if place.is_absolute() else root / place)
+    _sweep(store.root / _INCOMING)
+    return store
 
 
 STORE = StoreKind(schemes=("", "file"), open=open_folder)

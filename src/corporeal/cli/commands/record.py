@@ -29,6 +29,7 @@ from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode import Episode
 from corporeal.episode.facts import CORRECTION, read_facts
 from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.files import remove_old_drafts
 from corporeal.protocol.card import operator_card
 from corporeal.quality.policy import open_policy
 from corporeal.words import byte_size, counted
@@ -208,6 +209,7 @@ class _View:
 
     def __init__(self, stack: ExitStack, out: Path, port: int | None, *, quiet: bool) -> None:
         self._file = out / "health.json"
+        remove_old_drafts(self._file)
         self._messages = stderr()
         self._live = None
         if not quiet:

@@ -59,6 +59,28 @@ def _changed(episode: Episode) -> Iterator[Damage]:
         return
     if not same:
         yield Damage("", "names, types or attributes do not match the content hash")
+    yield from _added_names(episode)
+
+
+def _added_names(episode: Episode) -> Iterator[Damage]:
+    """Links beside the one name that everything was written under: no hash counts them."""
+    with explained(episode.path):
+        root = episode.storage.h5["/"]
+        seen, waiting = {h5py.h5o.get_info(root.id).addr}, [root]
+        while waiting:
+            group = waiting.pop()
+            for name in group:
+                path = f"{group.name}/{name}".lstrip("/")
+                if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                    yield Damage(path, "is a link, which was not written")
+                    continue
+                item = group[name]
+                address = h5py.h5o.get_info(item.id).addr
+                if address in seen:
+                    yield Damage(path, "is one of two names of the same, of which one was added")
+                elif isinstance(item, h5py.Group):
+                    waiting.append(item)
+                seen.add(address)
 
 
 def _inconsistent(episode: Episode) -> Iterator[Damage]:

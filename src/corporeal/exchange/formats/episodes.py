@@ -22,7 +22,7 @@ from corporeal.exchange.format import (
 )
 from corporeal.exchange.hdf5 import is_hdf5, is_hdf5_with
 from corporeal.exchange.options import ExportOptions
-from corporeal.files import link_or_copy
+from corporeal.files import link_or_copy, refuse_links_out
 
 SUFFIX = ".h5"
 _FILE = "episode.h5"
@@ -38,6 +38,8 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None) -> Dataset:
     """The episodes in order of their names; a damaged one is listed, and opening it raises."""
     files = list_episode_files(path) if path.is_dir() else [path]
+    if path.is_dir():
+        refuse_links_out(path, filter(Path.is_symlink, files))
     return dataset_of(path, "episodes", files, partial(_open, OpenFiles(), robot), labelled=True)
 
 
@@ -114,4 +116,5 @@ FORMAT = Format(
     recognises=recognises,
     title="episode files of Corporeal",
     writer=RecordingWriter(write=write, assemble=assemble),
+    guards_links=True,
 )

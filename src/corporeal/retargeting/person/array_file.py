@@ -77,7 +77,7 @@ def _read(file: IO[bytes], size: int, where: str) -> NDArray[Any]:
     try:
         shape, fortran, dtype = _header(file)
     except _BROKEN_HEADER as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise MotionError(f"{where}: not a numpy array ({reason}). Save it again.") from None
     if dtype.hasobject:
         raise MotionError(
