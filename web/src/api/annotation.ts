@@ -15,6 +15,7 @@ import type {
   SubmittedTask,
   TaskComment,
   TimeSpent,
+  TopicExamples,
   WorkbenchTask,
 } from "./schema";
 
@@ -75,6 +76,10 @@ export function sendSeconds(id: string, seconds: number): Promise<TimeSpent> {
 
 export function getComments(id: string, signal?: AbortSignal): Promise<TaskComment[]> {
   return getJson(taskAddress(id, "/comments"), {}, signal);
+}
+
+export function getCards(id: string, signal?: AbortSignal): Promise<TopicExamples[]> {
+  return getJson(taskAddress(id, "/cards"), {}, signal);
 }
 
 export function sendComment(id: string, text: string, timeNs: number | null): Promise<TaskComment> {

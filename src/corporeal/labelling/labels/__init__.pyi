@@ -1,3 +1,7 @@
+from .card_example import CardExample as CardExample
+from .card_example import CardExamples as CardExamples
+from .card_example import card_examples as card_examples
+from .card_example import episodes_at_work as episodes_at_work
 from .completeness import LabelCoverage as LabelCoverage
 from .completeness import coverage_of as coverage_of
 from .label_file import EpisodeLabels as EpisodeLabels

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -14,34 +13,18 @@ import numpy as np
 from PIL import Image
 from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import EpisodeRow, find_episode
+from corporeal.catalog.episodes import find_episode
 from corporeal.catalog.store import Store, open_remote
-from corporeal.episode.recording import recording_of
-from corporeal.errors import CorporealError
-from corporeal.labelling.annotation import Segment
-from corporeal.labelling.labels.versions import Labels, labelled_under, labels_in_force
+from corporeal.labelling.labels.card_example import (
+    CardExample,
+    CardExamples,
+    CardTopic,
+    card_examples,
+)
 from corporeal.labelling.taxonomy import AttributeChoice, LabelDefinition, Taxonomy
-from corporeal.quality import Subject
 from corporeal.words import counted
 
 WIDTH = 240
-MOST_EXAMPLES = 2
-"""Episodes that a card shows pictures of."""
-MOST_EPISODES = 200
-"""Labelled episodes that examples are looked for in, the latest ids first."""
-CardTopic = tuple[str, str]
-"""What a card is about: lane and label, or `=attribute` and its value."""
-
-
-@dataclass(frozen=True)
-class CardExample:
-    """One stretch of an episode that a card shows, and its pictures: caption and JPEG."""
-
-    episode: str
-    file: str
-    start_ns: int
-    end_ns: int
-    pictures: tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True)
@@ -55,74 +38,36 @@ class CardPage:
     """Labels and choices that no labelled episode has a picture of."""
 
 
+@dataclass(frozen=True)
+class _CutExample:
+    """An example and its pictures: caption and JPEG."""
+
+    about: CardExample
+    pictures: tuple[tuple[str, bytes], ...]
+
+
 def reference_cards(connection: Connection, store: Store, taxonomy: Taxonomy) -> CardPage:
     """The cards of a taxonomy, with pictures cut from the episodes that people labelled under it.
 
     Labels that do not hold any more, and proposals that nobody confirmed, are no examples.
     """
-    names = labelled_under(connection, taxonomy.hash, holding=True)[-MOST_EPISODES:]
-    held = labels_in_force(connection, names)
-    examples: dict[CardTopic, list[CardExample]] = defaultdict(list)
-    blind: set[str] = set()
-    for about, candidates in _by_topic(held).items():
-        for labels, segment in candidates:
-            if len(examples[about]) == MOST_EXAMPLES:
-                break
-            shown = {each.episode for each in examples[about]} | blind
-            if labels.episode in shown:
-                continue
-            example = _cut(store, find_episode(connection, labels.episode), labels, segment)
-            if example is None:
-                blind.add(labels.episode)
-            else:
-                examples[about].append(example)
-    return _page(taxonomy, examples, len(held))
+    found = card_examples(connection, lambda row: open_remote(store, row.hash), taxonomy)
+    return _page(taxonomy, _cut(connection, store, found), found.episodes)
 
 
-def _by_topic(held: Mapping[str, Labels]) -> dict[CardTopic, list[tuple[Labels, Segment]]]:
-    """Confirmed stretches of every label and value, those nearest to their middle length first."""
-    found: dict[CardTopic, list[tuple[Labels, Segment]]] = defaultdict(list)
-    for labels in held.values():
-        for segment in labels.annotation.segments:
-            if segment.confirmed:
-                found[segment.lane, segment.label].append((labels, segment))
-                for attribute, value in segment.attributes.items():
-                    if isinstance(value, str):
-                        found[f"={attribute}", value].append((labels, segment))
-    for about, own in found.items():
-        lengths = np.array([segment.end_ns - segment.start_ns for _, segment in own])
-        order = np.argsort(np.abs(lengths - np.median(lengths)), kind="stable")
-        found[about] = [own[place] for place in order.tolist()]
-    return found
-
-
-def _cut(store: Store, row: EpisodeRow, labels: Labels, segment: Segment) -> CardExample | None:
-    """The pictures of a stretch; None where its episode has no camera or cannot be read."""
-    try:
-        with open_remote(store, row.hash) as episode:
-            cameras = Subject(recording_of(episode)).footage
-            footage = cameras.get(labels.annotation.reference)
-            footage = footage or next(iter(cameras.values()), None)
-            if footage is None or not len(footage.time_ns):
-                return None
-            frames = _frames(footage.time_ns, segment)
-            numbers = sorted(set(frames.values()))
-            shown = dict(zip(numbers, footage[numbers], strict=True))
-            pictures = tuple((caption, _jpeg(shown[number])) for caption, number in frames.items())
-    except (CorporealError, OSError):
-        return None
-    return CardExample(row.id, row.file, segment.start_ns, segment.end_ns, pictures)
-
-
-def _frames(stamps: np.ndarray, segment: Segment) -> dict[str, int]:
-    """The frame before a segment, its first, its middle and its last one."""
-    last = len(stamps) - 1
-    first = min(int(np.searchsorted(stamps, segment.start_ns)), last)
-    stop = min(max(int(np.searchsorted(stamps, segment.end_ns)) - 1, first), last)
-    if stop == first:
-        return {"the moment": first}
-    before = {"before": first - 1} if first else {}
-    return before | {"first": first, "middle": (first + stop) // 2, "last": stop}
+def _cut(
+    connection: Connection, store: Store, found: CardExamples
+) -> dict[CardTopic, list[_CutExample]]:
+    """The examples with their pictures."""
+    made: dict[CardTopic, list[_CutExample]] = {}
+    for about, own in found.by_topic.items():
+        for each in own:
+            row = find_episode(connection, each.episode)
+            with open_remote(store, row.hash) as episode:
+                camera = episode[each.stream]
+                cut = tuple((one.caption, _jpeg(camera[one.frame])) for one in each.pictures)
+            made.setdefault(about, []).append(_CutExample(each, cut))
+    return made
 
 
 def _jpeg(picture: np.ndarray) -> bytes:
@@ -134,7 +79,7 @@ def _jpeg(picture: np.ndarray) -> bytes:
 
 
 def _page(
-    taxonomy: Taxonomy, examples: Mapping[CardTopic, Sequence[CardExample]], episodes: int
+    taxonomy: Taxonomy, examples: Mapping[CardTopic, Sequence[_CutExample]], episodes: int
 ) -> CardPage:
     sections, without = [], []
     for lane in taxonomy.lanes:
@@ -169,7 +114,7 @@ def _page(
 
 
 def _choices(
-    taxonomy: Taxonomy, examples: Mapping[CardTopic, Sequence[CardExample]]
+    taxonomy: Taxonomy, examples: Mapping[CardTopic, Sequence[_CutExample]]
 ) -> Iterator[tuple[str, str, tuple[AttributeChoice, ...]]]:
     """Grasp types, objects, and what else has choices; objects that people named count as well."""
     yield "Grasp types", "grasp_type", taxonomy.grasp_types
@@ -194,7 +139,7 @@ def _section(title: str, cards: Sequence[str]) -> str:
     return f"<h2>{escape(title)}</h2><main>{''.join(cards)}</main>" if cards else ""
 
 
-def _label_card(label: LabelDefinition, own: Sequence[CardExample]) -> str:
+def _label_card(label: LabelDefinition, own: Sequence[_CutExample]) -> str:
     key = f"<kbd>{escape(label.key)}</kbd>" if label.key else ""
     rows = []
     for title, rule in (("begins", label.starts), ("ends", label.ends)):
@@ -208,13 +153,13 @@ def _label_card(label: LabelDefinition, own: Sequence[CardExample]) -> str:
     return _card(f"{_words(label.name)}{key}", label.definition, rows, own)
 
 
-def _choice_card(choice: AttributeChoice, own: Sequence[CardExample]) -> str:
+def _choice_card(choice: AttributeChoice, own: Sequence[_CutExample]) -> str:
     rows = [("such as", escape(" ".join(choice.examples)))] if choice.examples else []
     return _card(_words(choice.name), choice.definition, rows, own)
 
 
 def _card(
-    title: str, definition: str, rows: Sequence[tuple[str, str]], own: Sequence[CardExample]
+    title: str, definition: str, rows: Sequence[tuple[str, str]], own: Sequence[_CutExample]
 ) -> str:
     listed = "".join(f"<dt>{name}<dd>{text}" for name, text in rows)
     strips = "".join(map(_strip, own)) or "<p class=none>No labelled episode shows it yet.</p>"
@@ -224,11 +169,12 @@ def _card(
     )
 
 
-def _strip(example: CardExample) -> str:
+def _strip(example: _CutExample) -> str:
     pictures = "".join(
         f"<div><img alt='' src='data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}'>"
         f"<span>{caption}</span></div>"
         for caption, jpeg in example.pictures
     )
-    when = f"{example.start_ns / 1e9:.3f} s to {example.end_ns / 1e9:.3f} s"
-    return f"<figure>{pictures}<figcaption>{escape(example.file)}, {when}</figcaption></figure>"
+    said = example.about
+    when = f"{said.start_ns / 1e9:.3f} s to {said.end_ns / 1e9:.3f} s"
+    return f"<figure>{pictures}<figcaption>{escape(said.file)}, {when}</figcaption></figure>"

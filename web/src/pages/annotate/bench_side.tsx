@@ -1,5 +1,6 @@
 import type { TaskComment } from "../../api/schema";
 import type { Answer } from "../../api/use_answer";
+import type { Cards } from "./cards";
 import { Comments } from "./comments";
 import { Corrections } from "./corrections";
 import { Instructions } from "./instructions";
@@ -20,10 +21,12 @@ export interface BenchSideProps {
   onAsk: (attribute: string) => void;
   missing: string[] | null;
   comments: Answer<TaskComment[]>;
+  cards: Cards;
 }
 
 /** What is said beside the lanes, and what is still missing. */
-export function BenchSide({ bench, tab, onTab, asked, onAsk, missing, comments }: BenchSideProps) {
+export function BenchSide(props: BenchSideProps) {
+  const { bench, tab, onTab, asked, onAsk, missing, comments, cards } = props;
   const open = comments.value?.filter((each) => !each.resolved).length ?? 0;
   const fixes = bench.content.corrections.length + predictionsOf(bench.task.settings).length;
   const tabs: { name: Tab; title: string; count: number }[] = [
@@ -48,7 +51,7 @@ export function BenchSide({ bench, tab, onTab, asked, onAsk, missing, comments }
         ))}
       </div>
       <div className="side-body" role="tabpanel">
-        {tab === "label" && <LabelPanel bench={bench} asked={asked} onAsk={onAsk} />}
+        {tab === "label" && <LabelPanel bench={bench} cards={cards} asked={asked} onAsk={onAsk} />}
         {tab === "episode" && (
           <>
             <Outcome bench={bench} />

@@ -1,10 +1,17 @@
 import type { BoundaryRule, LabelDefinition } from "../../api/schema";
+import { type Cards, LabelPictures, LaneCards, ValueCards } from "./cards";
 import { words } from "./label_keys";
 import type { Bench } from "./use_bench";
 
+export interface GuideProps {
+  bench: Bench;
+  label: LabelDefinition | null;
+  cards: Cards;
+}
+
 /** What the taxonomy says of the selected label: the rule that decides its frame comes first. */
-export function Guide({ bench, label }: { bench: Bench; label: LabelDefinition | null }) {
-  const { taxonomy, selected } = bench;
+export function Guide({ bench, label, cards }: GuideProps) {
+  const { taxonomy, selected, segment } = bench;
   if (!label) {
     return (
       <section className="side-part guide" aria-label="Guidelines">
@@ -17,6 +24,7 @@ export function Guide({ bench, label }: { bench: Bench; label: LabelDefinition |
           {taxonomy.name} {taxonomy.version}; boundaries within {taxonomy.tolerance_frames} frames
           count as the same.
         </p>
+        <LaneCards bench={bench} cards={cards} />
       </section>
     );
   }
@@ -30,6 +38,8 @@ export function Guide({ bench, label }: { bench: Bench; label: LabelDefinition |
       {label.ends && <RuleText title="Ends" rule={label.ends} isNow={selected?.edge === "end"} />}
       <Examples title="For example" list={label.examples} sign="+" />
       <Examples title="Not this" list={label.not_this} sign="−" />
+      {segment && <LabelPictures lane={segment.lane} label={label.name} cards={cards} />}
+      <ValueCards bench={bench} cards={cards} />
     </section>
   );
 }

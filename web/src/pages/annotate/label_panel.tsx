@@ -1,18 +1,20 @@
 import type { LabelDefinition, LabelLane } from "../../api/schema";
 import { setLabel } from "./actions";
 import { Attributes } from "./attributes";
+import type { Cards } from "./cards";
 import { Guide } from "./guide";
 import { inkOf, keyOf, labelOf, words } from "./label_keys";
 import type { Bench } from "./use_bench";
 
 export interface LabelPanelProps {
   bench: Bench;
+  cards: Cards;
   asked: string | null;
   onAsk: (attribute: string) => void;
 }
 
 /** The labels of the lane with their keys, what is asked of the selected one, and its rule. */
-export function LabelPanel({ bench, asked, onAsk }: LabelPanelProps) {
+export function LabelPanel({ bench, cards, asked, onAsk }: LabelPanelProps) {
   const { lane, segment, taxonomy, line } = bench;
   const label = segment ? labelOf(taxonomy, segment.lane, segment.label) : null;
   const names = label ? [...label.attributes, ...(label.optional ?? [])] : [];
@@ -41,7 +43,7 @@ export function LabelPanel({ bench, asked, onAsk }: LabelPanelProps) {
       {segment && label && names.length > 0 && (
         <Attributes bench={bench} segment={segment} names={names} asked={asked} onAsk={onAsk} />
       )}
-      <Guide bench={bench} label={label} />
+      <Guide bench={bench} label={label} cards={cards} />
     </>
   );
 }

@@ -8,6 +8,7 @@ import { askedOf, saidBefore } from "./attributes";
 import { BenchHead } from "./bench_head";
 import { BenchSide, type Tab } from "./bench_side";
 import { BenchTransport } from "./bench_transport";
+import { useCards } from "./cards";
 import { useComments } from "./comments";
 import { ConflictDialog } from "./conflict_dialog";
 import { Filmstrip } from "./filmstrip";
@@ -29,6 +30,7 @@ export function Workbench(parts: BenchParts) {
   const [asked, setAsked] = useState<string | null>(null);
   const missing = useMissing(bench);
   const comments = useComments(task.id);
+  const cards = useCards(task.id);
   const handIn = useHandIn(bench, missing.again);
   // Before the picture, like the choice of the first boundary: whoever then opens a tab keeps it.
   // biome-ignore lint/correctness/useExhaustiveDependencies: anew with another segment
@@ -85,6 +87,7 @@ export function Workbench(parts: BenchParts) {
           onAsk={setAsked}
           missing={canEdit ? (missing.value?.missing ?? null) : null}
           comments={comments}
+          cards={cards}
         />
       </div>
     </div>
