@@ -36,16 +36,18 @@ def watch(
 ) -> None:
     """Compute the metrics of every batch, hold them against control charts, and alert on changes.
 
-    New alarms go to the channels in the section alerts of corporeal.toml. Exit 0 when all is as
-    it was, 1 when a metric is beyond its limits.
+    New alarms go to the channels in the section alerts of corporeal.toml. Fixed limits, such as
+    those of agreement between annotators, are changed in its section limits. Exit 0 when all is
+    as it was, 1 when a metric is beyond its limits.
 
     Example: [bold]corporeal watch --charts charts[/bold]
     """
     with enter_workspace(root, "ingest") as (workspace, actor):
-        channels = alert_channels(read_settings(workspace.root), root=workspace.root)
+        settings = read_settings(workspace.root)
+        channels = alert_channels(settings, root=workspace.root)
         with workspace.database.write() as connection:
             batches = _compute(connection, actor.name)
-        found = look(workspace.database, channels, who=actor.name)
+        found = look(workspace.database, channels, who=actor.name, limits=settings.get("limits"))
         if charts is not None:
             with workspace.database.read() as connection:
                 _draw(connection, charts)

@@ -21,11 +21,19 @@ from corporeal.operations.monitoring.control_chart import (
     Unjudged,
     chart,
 )
+from corporeal.operations.monitoring.limit import (
+    LEAST,
+    SHARES,
+    beyond_limit,
+    family_of,
+    read_limits,
+)
 from corporeal.operations.monitoring.metrics import (
     FINDINGS,
     RATES,
     MetricSeries,
     SubjectKind,
+    metric_names,
     read_series,
 )
 
@@ -34,8 +42,6 @@ WATCHED = (
     "calibration_position_growth_m", "calibration_rotation_growth_rad",
 )  # fmt: skip
 """What is watched unless others are named: every further figure adds false alarms."""
-LIMITS = {"label_balance_error": 0.1, "largest_operator_share": 0.3}
-"""Figures with a limit that does not come from earlier batches."""
 QUIET = 3
 """So many batches within limits end a departure; fewer are a pause."""
 CHART_WORDS = {"shewhart": "Shewhart", "ewma": "EWMA", "cusum": "CUSUM"}
@@ -114,12 +120,10 @@ def check_series(
     return [_alarm(series, made, begin, end) for begin, end in _runs(made.signal)]
 
 
-def check_limit(series: MetricSeries, limit: float, *, min_episodes: int = 10) -> list[Alarm]:
-    """Every run of batches that is above a fixed limit; smaller batches are not judged."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # One episode over is the rounding of a small batch.
-        above = (series.sizes >= min_episodes) & (series.values - 1 / series.sizes > limit)
-    return [_excess(series, limit, begin, end) for begin, end in _runs(above.astype(np.int8))]
+def check_limit(series: MetricSeries, limit: float) -> list[Alarm]:
+    """Every run of batches that is beyond a fixed limit; those of too little are not judged."""
+    marks = beyond_limit(series, limit)
+    return [_excess(series, limit, begin, end) for begin, end in _runs(marks)]
 
 
 def _runs(signal: Marks) -> Iterator[tuple[int, int]]:
@@ -141,13 +145,15 @@ def _is_over(series: MetricSeries, end: int) -> bool:
 
 
 def _excess(series: MetricSeries, limit: float, begin: int, end: int) -> Alarm:
-    worst = begin + int(np.argmax(series.values[begin:end]))
+    is_least = family_of(series.name) in LEAST
+    worst = begin + int((np.argmin if is_least else np.argmax)(series.values[begin:end]))
     value = float(series.values[worst])
     over = "; it is over" if _is_over(series, end) else ""
     sentence = (
         f"{metric_words(series.name)} of {series.scope} {series.subjects[worst]} is "
-        f"{metric_figure(series.name, value)}; at most {metric_figure(series.name, limit)} is "
-        f"allowed ({_spell(series, begin, end)}{over})."
+        f"{metric_figure(series.name, value)}; at {'least' if is_least else 'most'} "
+        f"{metric_figure(series.name, limit)} is {'expected' if is_least else 'allowed'} "
+        f"({_spell(series, begin, end)}{over})."
     )
     return _made(series, begin, begin, end, sentence, value=value, expected=limit, sigmas=0.0,
                  charts=("limit",))  # fmt: skip
@@ -210,9 +216,9 @@ def _level(series: MetricSeries, made: ControlChart, since: int, end: int) -> fl
 
 def metric_figure(name: str, value: float) -> str:
     """A value of a figure with its unit."""
-    if name in RATES or name in LIMITS:
+    if name in RATES or name in SHARES:
         return f"{100 * value:.1f} %"
-    units = {"_s": " s", "_m": " m", "_rad": " rad"}
+    units = {"_frames": " frames", "_s": " s", "_m": " m", "_rad": " rad"}
     unit = next((unit for end, unit in units.items() if name.endswith(end)), "")
     return f"{value:.3g}{unit}"
 
@@ -256,10 +262,11 @@ def watch(
     names: Sequence[str] = WATCHED,
     rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
-    limits: Mapping[str, float] | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> WatchResult:
     """Look at the figures, remember what is new, and tell it through the channels.
 
+    `limits` are a team's own, as the section [limits] of `corporeal.toml` has them.
     A channel that fails is in `deliveries`. What reached nobody is told again the next time.
     """
     with database.write() as connection:
@@ -291,7 +298,7 @@ def look(
     names: Sequence[str] = WATCHED,
     rules: ChartRules | None = None,
     reference: tuple[str, str] | None = None,
-    limits: Mapping[str, float] | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> WatchResult:
     """Look at the figures and remember what is new, inside a transaction; tell nobody."""
     alarms: list[Alarm] = []
@@ -306,9 +313,11 @@ def look(
             unknown[name] = made.reason
         else:
             judged.append((figures, check_series(figures, rules=rules, reference=reference)))
-    for name, limit in (LIMITS if limits is None else limits).items():
-        figures = read_series(connection, name, scope)
-        judged.append((figures, check_limit(figures, limit)))
+    fixed = read_limits({} if limits is None else limits)
+    for name in metric_names(connection, scope):
+        if family_of(name) in fixed:
+            figures = read_series(connection, name, scope)
+            judged.append((figures, check_limit(figures, fixed[family_of(name)])))
     for figures, departures in judged:
         new, back, still = _compare(connection, figures, departures, who)
         alarms += new

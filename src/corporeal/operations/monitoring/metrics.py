@@ -32,6 +32,7 @@ from corporeal.catalog.query import (
 )
 from corporeal.catalog.tables import METRIC
 from corporeal.errors import CorporealError
+from corporeal.labelling.agreement import compared_pairs, summarise
 from corporeal.protocol import Protocol
 from corporeal.protocol.coverage import Factor, coverage
 from corporeal.quality.check import SEVERITIES, present_name
@@ -40,6 +41,10 @@ from corporeal.units import SECOND_NS
 
 SubjectKind = Literal["batch", "session", "release"]
 FINDINGS = "findings"
+KAPPA, BOUNDARY_FRAMES = "label_kappa", "label_boundary_frames"
+"""How far two people agree: on every type of label, `label_kappa.TYPE`, and on boundaries."""
+COMPARED = {KAPPA: "label_segments", BOUNDARY_FRAMES: "label_boundaries"}
+"""The figure that says of how many segments or boundaries agreement is the figure."""
 GRAVE = tuple(each for each in SEVERITIES if each != "note")
 _FIELDS = (
     "score", "duration_s", "verdict", "success", "operator", "environment", "task", "metadata",
@@ -88,6 +93,7 @@ def _metrics(
         **{f"score.{part}": mean for part, mean in mean_score_parts(connection, inside).items()},
         **_findings(connection, inside, quality["judged"]),
         **_variety(rows, factors),
+        **_agreement(connection, inside),
         **dict(_calibration([row["metadata"].get("calibration") for row in rows])),
     }
 
@@ -168,6 +174,24 @@ def _variety(rows: Sequence[Mapping[str, Any]], factors: Sequence[Factor]) -> di
         )
         figures["environment_coverage"] = sum(cell.count > 0 for cell in cells) / len(cells)
     return figures
+
+
+def _agreement(connection: Connection, inside: Condition) -> dict[str, float]:
+    """How far two people agree on the episodes that both labelled; nothing where there are none."""
+    pairs = compared_pairs(connection, inside)
+    if not pairs:
+        return {}
+    summary = summarise([each.agreement for each in pairs])
+    figures = {f"{KAPPA}.{name}"[:MAX_NAME]: value for name, value in summary.kappa.items()}
+    figures[BOUNDARY_FRAMES] = summary.mean_difference_frames
+    known = {name: value for name, value in figures.items() if math.isfinite(value)}
+    segments = sum(len(lane.pairs) for each in pairs for lane in each.agreement.lanes)
+    return {
+        "label_pairs": float(len(pairs)),
+        COMPARED[KAPPA]: float(segments),
+        COMPARED[BOUNDARY_FRAMES]: float(summary.boundaries),
+        **known,
+    }
 
 
 def _calibration(calibrations: Sequence[Any]) -> Iterator[tuple[str, float]]:
@@ -267,6 +291,7 @@ def read_series(connection: Connection, name: str, scope: SubjectKind = "batch")
     if name.startswith(f"{FINDINGS}."):
         name = f"{FINDINGS}.{present_name(name.removeprefix(f'{FINDINGS}.'))}"
     size = "judged" if name.startswith(FINDINGS) else RATES.get(name, "episodes")
+    size = COMPARED.get(name.partition(".")[0], size)
     query = select(METRIC.c.subject, METRIC.c.at, METRIC.c.name, METRIC.c.value).where(
         METRIC.c.scope == scope, METRIC.c.name.in_({name, size, "judged"})
     )

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from corporeal.catalog.query import Comparison, Condition, Known, count_of, sum_episodes
 from corporeal.operations.coverage.axis import CoverageAxis, axes
 from corporeal.operations.coverage.coverage import Place, lay_out
-from corporeal.operations.monitoring.alarm import LIMITS
+from corporeal.operations.monitoring.limit import LIMITS
 from corporeal.operations.question import Chart, Drawing, Stack, StackMarks, StackSegment
 from corporeal.operations.scope import Scope
 from corporeal.words import counted, percent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from corporeal.operations.monitoring.alarm import LIMITS
+from corporeal.operations.monitoring.limit import LIMITS
 from corporeal.operations.outcome import compare_groups
 from corporeal.operations.question import BarMark, BarMarks, Chart, Drawing
 from corporeal.operations.scope import Scope, equals
