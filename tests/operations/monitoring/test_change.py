@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corporeal.operations.monitoring.change import (
-    Change,
+    LevelChange,
     NoChange,
     TooFew,
     find_change,
@@ -22,7 +22,7 @@ def test_a_step_is_found_with_its_place_and_both_levels() -> None:
     values = _noise(18, 1)
     values[14:] -= 0.28
     result = find_change(values, series=4)
-    assert isinstance(result, Change)
+    assert isinstance(result, LevelChange)
     assert result.at == 14
     assert result.before == pytest.approx(values[:14].mean())
     assert result.after == pytest.approx(values[14:].mean())
@@ -30,7 +30,7 @@ def test_a_step_is_found_with_its_place_and_both_levels() -> None:
 
 
 def test_noise_is_called_a_change_about_as_often_as_promised() -> None:
-    called = sum(isinstance(find_change(_noise(16, seed)), Change) for seed in range(150))
+    called = sum(isinstance(find_change(_noise(16, seed)), LevelChange) for seed in range(150))
     # With a chance of 0.01 each, 7 of 150 or more happen once in 1,400 times.
     assert called < 7
 
@@ -45,15 +45,15 @@ def test_one_outlier_and_a_constant_are_no_change() -> None:
 def test_what_is_missing_is_exactly_what_a_perfect_step_needs() -> None:
     assert least_values() == 10
     perfect = np.repeat([0.9, 0.5], 5)
-    assert isinstance(find_change(perfect), Change)
+    assert isinstance(find_change(perfect), LevelChange)
     assert find_change(perfect[1:]) == TooFew(1)
     assert least_values(4) == 12
-    assert isinstance(find_change(np.repeat([0.9, 0.5], 6), series=4), Change)
+    assert isinstance(find_change(np.repeat([0.9, 0.5], 6), series=4), LevelChange)
 
 
 def test_of_a_long_series_the_latest_values_count_and_places_stay_its_own() -> None:
     values = _noise(900, 5)
     values[850:] -= 0.3
     result = find_change(values)
-    assert isinstance(result, Change)
+    assert isinstance(result, LevelChange)
     assert result.at == 850

@@ -23,7 +23,7 @@ _MOST_VALUES = 400
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """From the value at `at` on (a place in the series) the mean is `after`; before it `before`."""
 
     at: int
@@ -46,7 +46,7 @@ class TooFew:
     missing: int
 
 
-def find_change(values: Array, *, series: int = 1) -> Change | NoChange | TooFew:
+def find_change(values: Array, *, series: int = 1) -> LevelChange | NoChange | TooFew:
     """The strongest step of a series in order of time, among `series` that are looked at.
 
     Of a long series the latest values count. Orders are drawn with a fixed seed: the same values
@@ -71,7 +71,7 @@ def find_change(values: Array, *, series: int = 1) -> Change | NoChange | TooFew
     if chance >= CERTAIN:
         return NoChange(chance)
     at = _LEAST_PART + int(steps.argmax())
-    return Change(first + at, float(data[:at].mean()), float(data[at:].mean()), chance)
+    return LevelChange(first + at, float(data[:at].mean()), float(data[at:].mean()), chance)
 
 
 def least_values(series: int = 1) -> int:

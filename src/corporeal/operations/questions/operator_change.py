@@ -13,7 +13,13 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.query import DAY_NS, Known, read_fields
 from corporeal.errors import UnknownNameError
-from corporeal.operations.monitoring.change import CERTAIN, Change, NoChange, TooFew, find_change
+from corporeal.operations.monitoring.change import (
+    CERTAIN,
+    LevelChange,
+    NoChange,
+    TooFew,
+    find_change,
+)
 from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.question import TAKE_IN, Chart, ChartChoice, Drawing, HeatCell, HeatMarks
 from corporeal.operations.scope import Scope, day_columns, equals, on_days
@@ -31,7 +37,7 @@ class OperatorHistory:
     name: str
     days: tuple[int, ...]
     values: tuple[float, ...]
-    result: Change | NoChange | TooFew
+    result: LevelChange | NoChange | TooFew
 
 
 def read_histories(connection: Connection, scope: Scope, metric: Metric) -> list[OperatorHistory]:
@@ -84,10 +90,10 @@ def draw(connection: Connection, scope: Scope, *, metric: str = "score") -> Draw
 
 def change_sentence(histories: Sequence[OperatorHistory], metric: str) -> str:
     """Whose figure changed, from what to what and since when; else what can be told instead."""
-    changed = [each for each in histories if isinstance(each.result, Change)]
+    changed = [each for each in histories if isinstance(each.result, LevelChange)]
     if changed:
         said = "; ".join(_told(each, each.result, metric) for each in changed
-                         if isinstance(each.result, Change))  # fmt: skip
+                         if isinstance(each.result, LevelChange))  # fmt: skip
         return f"{said}."
     able = [each for each in histories if isinstance(each.result, NoChange)]
     few = [each for each in histories if isinstance(each.result, TooFew)]
@@ -102,7 +108,7 @@ def change_sentence(histories: Sequence[OperatorHistory], metric: str) -> str:
     return f"{said}; too early to tell for others ({waiting})." if few else f"{said}."
 
 
-def _told(history: OperatorHistory, change: Change, metric: str) -> str:
+def _told(history: OperatorHistory, change: LevelChange, metric: str) -> str:
     later = len(history.values) - change.at
     return (
         f"{history.name}: {_figure(change.before, metric)} -> {_figure(change.after, metric)} "
