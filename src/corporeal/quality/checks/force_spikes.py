@@ -122,7 +122,10 @@ def _spikes(sensor: ForceSensor, leap: float) -> Findings:
     widest = max(1, int(LONGEST_S / max(track.period_s, 1e-6)))
     limits = np.full(values.shape[1], leap)
     limits[sensor.moments] = leap * (FOOT_M if sensor.on_foot else HAND_M)
-    size = returns(values, widest)
+    # A leap is no larger than the steps at both of its ends.
+    steep = np.abs(np.diff(values, axis=0)).max(axis=0, initial=0.0) > limits
+    size = np.zeros_like(values)
+    size[:, steep] = returns(values[:, steep], widest)
     bad: Flags = np.asarray(size > limits)
     if not bad.any():
         return

@@ -39,7 +39,10 @@ def find(subject: Subject, *, min_step: float = 0.2, ratio: float = 4.0) -> Find
         raise NotAssessed("no state or action that is long enough")
     for track in tracks:
         read = columns_of(subject, track.label)
-        values, least = read.values, np.maximum(min_step * read.radian, MIN_TICKS * read.tick)
+        values, least = read.values, min_step * read.radian
+        if not (np.abs(np.diff(values, axis=0)) > least).any():
+            continue
+        least = np.maximum(least, MIN_TICKS * read.tick)
         jumps = _jumps(values, least, ratio) & ~_may_switch(subject, track, read)
         if track.spec.name in roles.COMMANDED and jumps.any():
             jumps = _unfollowed(subject, track, values, jumps)

@@ -60,6 +60,8 @@ def find(
         read = columns_of(subject, track.label)
         values = read.values
         floor = next((floor for end, floor in LEAST.items() if role.endswith(end)), usual)
+        if not _may_leap(values, floor * read.radian, widest):
+            continue
         least = np.maximum(floor * read.radian, MIN_TICKS * read.tick)
         size = _excursions(values, widest)
         if not (size > least).any():
@@ -76,6 +78,15 @@ def find(
             leaps &= ~_explained(subject, track, size)
         if leaps.any():
             yield _finding(track, leaps, size, least, widest)
+
+
+def _may_leap(values: Array, least: Array, widest: int) -> bool:
+    """Whether any step is so large that `_excursions` may find a leap over `least` (D,).
+
+    The line under a leap rises by less than half of it, so that the other half is in the steps.
+    """
+    steps = np.abs(np.diff(values, axis=0)).max(axis=0, initial=0.0)
+    return bool((2.01 * widest * steps > least).any())
 
 
 def _excursions(values: Array, widest: int) -> Array:

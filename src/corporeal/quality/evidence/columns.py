@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,15 +38,18 @@ class Columns:
     """One stream with its holes bridged and its wraps undone, (T, D), and what a number is there.
 
     `radian` (D,) is how many make a radian: 1, or 57.3 where the numbers can only be degrees. Of a
-    column that is no angle it says what is as much as a radian is of a joint. `tick` (D,) is the
-    smallest step, below which nothing can be read.
+    column that is no angle it says what is as much as a radian is of a joint.
     """
 
     values: Array
     radian: Array
-    tick: Array
     switches: Flags
     """Columns (D,) that are open or shut, and hardly anything between."""
+
+    @cached_property
+    def tick(self) -> Array:
+        """The smallest step (D,), below which nothing can be read; it takes sorting all of them."""
+        return ticks_of(self.values)
 
 
 @once_per_subject
@@ -64,7 +68,7 @@ def columns_of(subject: Subject, label: str) -> Columns:
         if position is not None and position.names == track.names:
             radian = columns_of(subject, position.label).radian
     unwrapped = unwrap(values, radian)
-    return Columns(unwrapped, radian, ticks_of(unwrapped), switches_in(values))
+    return Columns(unwrapped, radian, switches_in(values))
 
 
 def radians_in(values: Array, units: tuple[str, ...], hands: Flags) -> Array:
