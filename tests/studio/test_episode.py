@@ -6,6 +6,7 @@ from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.workspace import Workspace
+from corporeal.studio.routes.episode import finding_unit
 
 
 def test_findings_come_with_moments_and_finite_evidence(
@@ -103,3 +104,10 @@ def test_nothing_is_told_of_an_episode_that_is_not_there(client: TestClient) -> 
         answer = client.get(f"/api/episodes/nothing{part}")
         assert 400 <= answer.status_code < 500, part
         assert answer.json()["error"].endswith("."), part
+
+
+def test_a_unit_is_told_only_where_it_is_sure() -> None:
+    assert finding_unit("force_spikes", 60.0) == "N"
+    assert finding_unit("force_spikes", 2.24e6) == "1", "pressure of a skin, by a limit of its own"
+    assert finding_unit("imu_gravity_wrong", 8.0) == "deg", "not the check's own m/s2"
+    assert finding_unit("no_such_check", 1.0) == "1"

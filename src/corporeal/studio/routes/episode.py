@@ -310,6 +310,28 @@ def _finding(row: FindingRow, episode: Episode) -> EpisodeFinding:
             low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
             spans.append(FindingSpan(first=low, stop=high + 1, start_ns=int(stamps[low]),
                               end_ns=int(stamps[high])))  # fmt: skip
-    check = checks().get(row.check)
-    unit = "1" if check is None else check.unit
-    return EpisodeFinding(**vars(row), unit=unit, spans=spans)
+    return EpisodeFinding(**vars(row), unit=finding_unit(row.check, row.limit), spans=spans)
+
+
+# How the names of limits say their unit.
+_SUFFIXES = {"_m_s2": "m/s2", "_rad_s": "rad/s", "_m_s": "m/s", "_rad": "rad", "_deg": "deg",
+             "_ppm": "ppm", "_n": "N", "_m": "m", "_s": "s"}  # fmt: skip
+
+
+def finding_unit(name: str, limit: float | None) -> str:
+    """The unit of a finding's value and limit; "1" where a check has several and none is sure.
+
+    A limit of the check by that value tells it by its name; else the check's own unit holds only
+    where all of its limits are in it. A wrong unit would be worse than none.
+    """
+    check = checks().get(name)
+    if check is None:
+        return "1"
+    units = {
+        parameter: next((unit for end, unit in _SUFFIXES.items() if parameter.endswith(end)), "")
+        for parameter in check.limits
+    }
+    meant = {units[parameter] for parameter, value in check.limits.items() if value == limit}
+    if len(meant) == 1 and "" not in meant:
+        return meant.pop()
+    return check.unit if set(units.values()) == {check.unit} else "1"

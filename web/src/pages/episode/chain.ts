@@ -22,11 +22,16 @@ const leftOut = new Set([
   "foot_strikes",
 ]);
 
+/** What a body does when it falls; hands at work say nothing of it. */
+const ofFalls = new Set(["base_moves", "foot_leaves", "hand_bumps", "contact_begins"]);
+
 /** The chain of events before the failure, the first of each kind; none where no moment is known. */
 export function chainOf(episode: EpisodeDetail, events: EventFacts[]): ChainLink[] {
   const moment = failureMoment(episode);
   if (!moment) return [];
-  const links = [...pushes(episode), ...detected(events), ...logged(episode)]
+  const isFall = /fall|fell|tip/i.test(episode.row.failure ?? "");
+  const telling = events.filter(({ name }) => (isFall ? ofFalls.has(name) : !leftOut.has(name)));
+  const links = [...pushes(episode), ...detected(telling), ...logged(episode)]
     .filter(({ timeNs }) => timeNs < moment.timeNs && timeNs >= moment.timeNs - WINDOW_NS)
     .sort((a, b) => a.timeNs - b.timeNs);
   const first = links.filter(
@@ -36,13 +41,11 @@ export function chainOf(episode: EpisodeDetail, events: EventFacts[]): ChainLink
 }
 
 function detected(events: EventFacts[]): ChainLink[] {
-  return events
-    .filter(({ name }) => !leftOut.has(name))
-    .map((event) => ({
-      timeNs: event.time_ns,
-      text: eventText(event),
-      from: `detected in ${event.stream}, ± ${(event.uncertainty_ns / 1e9).toFixed(3)} s`,
-    }));
+  return events.map((event) => ({
+    timeNs: event.time_ns,
+    text: eventText(event),
+    from: `detected in ${event.stream}, ± ${(event.uncertainty_ns / 1e9).toFixed(3)} s`,
+  }));
 }
 
 function logged(episode: EpisodeDetail): ChainLink[] {

@@ -37,6 +37,7 @@ const events = [
   event(2.82, "base_moves"),
   event(2.92, "foot_leaves", "left"),
   event(3.1, "motion_begins"),
+  event(3.15, "gripper_closes", "right"),
   event(3.2, "foot_leaves", "left"),
   event(4.3, "hand_bumps", "right"),
 ];
