@@ -48,6 +48,60 @@ def test_a_calibration_that_went_off_during_the_episode(tmp_path: Path, as_text:
     assert report["episodes"][0]["verdict"] == "quarantined"
 
 
+def _written(path: Path, error_m: float | None) -> Path:
+    measured = "" if error_m is None else f"position_error_m: {error_m}\n"
+    path.write_text(
+        f"document: calibration\nname: {path.stem}\nversion: 1.0.0\nmeasured: 2026-11-18\n"
+        f"{measured}"
+    )
+    return path
+
+
+def test_a_calibration_verified_after_a_session_reaches_its_episodes_alone(tmp_path: Path) -> None:
+    root, good = tmp_path / "lab", _written(tmp_path / "before.yaml", 0.001)
+    off = _written(tmp_path / "after.yaml", 0.009)
+    for seed, session in enumerate(("monday", "monday", "tuesday")):
+        write_demonstration(tmp_path / "in" / f"{seed}.h5", seed, metadata={"session": session})
+    assert _run("init", root).exit_code == 0
+    assert _run("ingest", tmp_path / "in", "-w", root, "--on", "serial").exit_code == 0
+    stated = ("rejudge", "session = monday", "--calibration-start", good, "-w", root,
+              "--on", "serial", "--json")  # fmt: skip
+
+    def verdicts(*arguments: str | Path) -> list[str]:
+        result = _run(*stated, *arguments)
+        assert result.exit_code == 0, result.output
+        return [each["verdict"] for each in json.loads(result.stdout)["episodes"]]
+
+    assert verdicts("--calibration-end", off, "--dry-run") == 2 * ["quarantined"]
+    assert verdicts() == 2 * ["accepted"]
+    assert verdicts("--calibration-end", off) == 2 * ["quarantined"]
+    assert verdicts("--calibration-end", off) == []  # All of it is known and up to date.
+    found = json.loads(_run("ls", "state = quarantined", "-w", root, "--json").stdout)["episodes"]
+    assert {row["session"] for row in found} == {"monday"}
+    shown = " ".join(_run("info", found[0]["id"], "-w", root).stdout.split())
+    assert "the calibration is off by 0.009 m at the end" in shown
+    # Judging anew for another reason does not forget it, and a better verification replaces it.
+    again = _run("rejudge", "-w", root, "--again", "--on", "serial", "--json")
+    states = [each["verdict"] for each in json.loads(again.stdout)["episodes"]]
+    assert sorted(states) == ["accepted", "quarantined", "quarantined"]
+    assert verdicts("--calibration-end", _written(tmp_path / "mended.yaml", 0.002)) == [
+        "accepted", "accepted",
+    ]  # fmt: skip
+
+
+def test_a_verification_that_measured_nothing_or_is_of_no_episodes_is_refused(
+    tmp_path: Path,
+) -> None:
+    root, empty = tmp_path / "lab", _written(tmp_path / "empty.yaml", None)
+    assert _run("init", root).exit_code == 0
+    write_demonstration(tmp_path / "e.h5", 0)
+    assert _run("ingest", tmp_path / "e.h5", "-w", root, "--on", "serial").exit_code == 0
+    refused = _run("rejudge", "task = pick_place", "--calibration-end", empty, "-w", root)
+    assert "expected position_error_m or rotation_error_rad" in str(refused.exception)
+    unnamed = _run("rejudge", "--calibration-end", empty, "-w", root)
+    assert "got no query" in str(unnamed.exception)
+
+
 @pytest.mark.slow
 def test_a_calibration_document_that_was_off_when_recording_began(tmp_path: Path) -> None:
     calibration = tmp_path / "cell.yaml"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, EpisodeRow
+from corporeal.catalog.ingestion.verified_calibration import VERIFIED, StatedDocuments
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.episode.label_track import labels_in
@@ -112,7 +113,7 @@ def judged(
             "verdict": report.verdict,
             "score": number(score.total) if score is not None else None,
             "policy": policy.reference,
-            "basis": basis_of(policy, reference, learnt, pictures=pictures),
+            "basis": basis_of(policy, reference, learnt, pictures=pictures, stated=entry.documents),
             "reason": reason_for(report, names),
             "facts": {
                 "findings": dict(counts),
@@ -138,13 +139,21 @@ def _as_document(detector: DocumentRow | None) -> dict[str, dict[str, str]]:
     return {detector.kind: stated}
 
 
-def basis_of(policy: Policy, reference: str | None, detector: str | None, *, pictures: bool) -> str:
+def basis_of(
+    policy: Policy,
+    reference: str | None,
+    detector: str | None,
+    *,
+    pictures: bool,
+    stated: StatedDocuments,
+) -> str:
     """A hash of what a verdict and a score follow from, beside the episode itself.
 
-    `reference` is a name, `detector` the hash of one.
+    `reference` is a name, `detector` the hash of one; of what is `stated` verifications count.
     """
     parts = [policy.hash, program_hash(), reference or "", "pictures" if pictures else ""]
     parts += [] if detector is None else [detector]
+    parts += [f"{kind} {stated[kind]['hash']}" for kind in VERIFIED.values() if kind in stated]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -33,6 +33,11 @@ from corporeal.catalog.ingestion.inspection import (
     judge_together,
     protocol_of,
 )
+from corporeal.catalog.ingestion.verified_calibration import (
+    state_verifications,
+    verifications_of,
+    with_verifications,
+)
 from corporeal.catalog.query.listing import every_episode
 from corporeal.catalog.query.tree import Condition
 from corporeal.catalog.store.remote_episode import open_remote, remote_dataset
@@ -40,9 +45,10 @@ from corporeal.catalog.store.store import Store
 from corporeal.catalog.workspace.workspace import Workspace
 from corporeal.episode.recording import recording_of
 from corporeal.errors import CorporealError
-from corporeal.protocol import Protocol
+from corporeal.protocol import Calibration, Protocol
 from corporeal.quality import Subject
 from corporeal.quality.check import Verdict
+from corporeal.quality.inspection import Opener
 from corporeal.quality.policy import Policy, default_policy
 from corporeal.quality.scoring import measure
 from corporeal.runner import run
@@ -61,6 +67,8 @@ class RejudgeOptions:
     again: bool = False
     new_reference: bool = False
     dry_run: bool = False
+    verified: Mapping[str, Calibration] = field(default_factory=dict)
+    """Calibrations as they were verified at the `start` and at the `end` of all these episodes."""
     on: str = "processes"
     jobs: int = 1
 
@@ -119,6 +127,9 @@ def rejudge(
     names: list[str] = []
     with workspace.database.read() as connection:
         rows = [row for row in every_episode(connection, query) if row.state != "erased"]
+    if options.verified and not options.dry_run:
+        with workspace.database.write() as connection:
+            state_verifications(connection, [row.id for row in rows], options.verified, who=who)
     kinds = list(dict.fromkeys((row.task, row.robot) for row in rows))
     names += _make_references(workspace, kinds, options, who, new=options.new_reference)
     stale = list(_stale(workspace, rows, options))
@@ -177,6 +188,7 @@ def _stale(
     policies: dict[str, Policy] = {}
     with workspace.database.read() as connection:
         last = last_assessments(connection, [row.id for row in rows])
+        stated = verifications_of(connection, [row.id for row in rows], options.verified)
         for row in rows:
             kind = (row.task, row.robot)
             if kind not in references:
@@ -186,7 +198,8 @@ def _stale(
             policy = options.policy or _own_policy(connection, row, policies)
             reference = references[kind]
             named = None if reference is None else reference.name
-            basis = basis_of(policy, named, detectors[kind], pictures=options.pictures)
+            basis = basis_of(policy, named, detectors[kind], pictures=options.pictures,
+                             stated=stated[row.id])  # fmt: skip
             judged = last.get(row.id)
             if options.again or judged is None or judged.basis != basis:
                 yield row, policy
@@ -214,12 +227,22 @@ def _judge(
 ) -> Iterator[RejudgedEpisode]:
     for first in range(0, len(stale), GROUP):
         group = stale[first : first + GROUP]
-        looks = _look_at([row for row, _ in group], workspace.store, options)
+        with workspace.database.read() as connection:
+            ids = [row.id for row, _ in group]
+            stated = verifications_of(connection, ids, options.verified)
+        looks = [
+            replace(each, entry=replace(each.entry, documents=stated[each.entry.id]))
+            if each.entry is not None else each
+            for each in _look_at([row for row, _ in group], workspace.store, options)
+        ]  # fmt: skip
         policies = {row.id: policy for row, policy in group}
         candidates: dict[str, JudgedFile] = {}
         for policy, protocol, own in _alike(looks, policies):
             terms = IngestOptions(policy, options.pictures, on=options.on, jobs=options.jobs)
-            opener = partial(remote_dataset, workspace.store, [look.digest for look in own])
+            opener: Opener = partial(remote_dataset, workspace.store, [look.digest for look in own])
+            opener = with_verifications(
+                opener, [look.entry.documents for look in own if look.entry is not None]
+            )
             company = find_company(workspace.database, own)
             for judged in judge_together(opener, own, protocol, terms, company, on_episode):
                 candidates[judged.entry.id] = judged

@@ -14,6 +14,8 @@ from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_json, show_progress
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
+from corporeal.errors import CorporealError
+from corporeal.protocol import Calibration
 from corporeal.quality.policy import open_policy
 from corporeal.words import counted, listed
 
@@ -35,6 +37,12 @@ def rejudge(
     new_reference: Annotated[
         bool, option("Take a new reference of each task to score against.", "--new-reference")
     ] = False,
+    calibration_start: Annotated[
+        Path | None, option("The calibration document verified before these episodes.")
+    ] = None,
+    calibration_end: Annotated[
+        Path | None, option("The calibration document verified after these episodes.")
+    ] = None,
     dry_run: Annotated[
         bool, option("Say what would change, and change nothing.", "--dry-run")
     ] = False,
@@ -45,7 +53,8 @@ def rejudge(
     """Judge episodes anew: a new check, policy or reference reaches what is in the catalogue.
 
     What is up to date is passed over; interrupted, it goes on. Verdicts before are kept, what
-    people decided stays. Exit 1 when an episode could not be read.
+    people decided stays. A verification of the calibration is kept with every episode of the
+    query, and judged by calibration_invalid from then on. Exit 1 when an episode could not be read.
 
     Example: [bold]corporeal rejudge 'state = accepted' --policy strict.yaml --dry-run[/bold]
     """
@@ -55,6 +64,7 @@ def rejudge(
         again=again,
         new_reference=new_reference,
         dry_run=dry_run,
+        verified=_verified(query, start=calibration_start, end=calibration_end),
         on=on,
         jobs=jobs,
     )
@@ -67,6 +77,16 @@ def rejudge(
     else:
         show(done, dry_run=dry_run)
     raise typer.Exit(1 if done.having("lost") else 0)
+
+
+def _verified(query: str | None, **paths: Path | None) -> dict[str, Calibration]:
+    given = {when: Calibration.load(path) for when, path in paths.items() if path is not None}
+    if given and query is None:
+        raise CorporealError(
+            f"--calibration-{next(iter(given))}, got no query; expected the episodes that it was "
+            "verified for. Name them, such as 'session = monday'."
+        )
+    return given
 
 
 def show(done: Rejudgement, *, dry_run: bool = False) -> None:

@@ -19,7 +19,8 @@ def find(
     The metadata's `calibration` has `start` and `end`, each with `position_error_m`,
     `rotation_error_rad`, `passed` or `id`, as far as they are known; it may be JSON in a text.
     Where it says nothing of the start, the errors of the calibration document that the episode
-    carries hold for it.
+    carries hold for it. What people state later with `corporeal rejudge --calibration-end` (or
+    `--calibration-start`) comes before both.
 
     Why: a camera that moved makes every picture disagree with the joints beneath it.
     Fix: calibrate again; hold back every episode since the last good verification.
@@ -45,6 +46,10 @@ def _verifications(subject: Subject) -> dict[str, Mapping[str, Any]]:
     if "start" not in ends and errors:
         reference = f"{document.get('name')}@{document.get('version')}"
         ends["start"] = {"id": reference, **errors}
+    for name in ("start", "end"):
+        later = _mapping(subject.recording.documents.get(f"calibration_{name}"))
+        if later:
+            ends[name] = {each: later[each] for each in _ERRORS if each in later}
     return ends
 
 
