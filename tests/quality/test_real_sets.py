@@ -17,7 +17,7 @@ MINE = (
     "stream_missing", "metadata_wrong", "index_wrong", "recording_incomplete",
     "instruction_meaningless", "task_failed", "idle_too_long", "episode_statistics_wrong",
     "episode_duplicated", "episode_nearly_duplicated", "motion_unlike_task",
-    "dataset_statistics_wrong", "operator_dominates", "dataset_records_wrong",
+    "dataset_statistics_wrong", "operator_dominates", "dataset_records_wrong", "episode_cut_short",
 )  # fmt: skip
 
 

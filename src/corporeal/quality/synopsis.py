@@ -21,7 +21,7 @@ from corporeal.quality.batch import PATH_POINTS, Moments
 from corporeal.quality.batch import Synopsis as Synopsis
 from corporeal.quality.evidence.arm_order import arm_order_measures
 from corporeal.quality.evidence.lag import action_lag_measures
-from corporeal.quality.evidence.motion import stillness
+from corporeal.quality.evidence.motion import end_measures, stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
 from corporeal.quality.evidence.start_conditions import start_measures
 from corporeal.quality.subject import Subject, attempt
@@ -64,6 +64,7 @@ def synopsis(subject: Subject, *, pictures: bool) -> Synopsis:
         measures=_measures(subject, path)
         | {"motion_s": motion_s}
         | start_measures(subject)
+        | end_measures(subject)
         | (picture_measures(subject) if pictures else {}),
     )
 

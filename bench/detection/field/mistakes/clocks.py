@@ -175,7 +175,10 @@ def clock_was_set_back(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
     return exchange(takes, number, take), marked(number, IMU)
 
 
-@mistake({"motion_unlike_task", "recording_incomplete", "task_failed"}, {"table", "set"})
+@mistake(
+    {"episode_cut_short", "motion_unlike_task", "recording_incomplete", "task_failed"},
+    {"table", "set"},
+)
 def take_cut_short(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
     """The disk was full: the last part of the take is missing, the hand is still on its way."""
     number = one_take(takes, rng)

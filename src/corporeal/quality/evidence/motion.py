@@ -28,6 +28,9 @@ SMOOTH_S = 0.1
 LONG, WIDER, NOISE = 4, 1.5, 5.0
 # The state is averaged over this long before its speed is taken: its noise is not motion.
 SPEED_SMOOTH_S = 0.08
+# An episode ends at the speed that it has over this long.
+END_S = 0.25
+END_SPEED = "end_speed"
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,16 @@ def state_motion(subject: Subject) -> StateMotion:
         smooth = scipy.ndimage.uniform_filter1d(scaled, width, axis=0, mode="nearest")
     speed = np.sqrt((np.diff(smooth, axis=0) ** 2).sum(axis=1)) / np.diff(seconds)
     return StateMotion(state.label, (seconds[1:] + seconds[:-1]) / 2, speed, smooth, seconds)
+
+
+def end_measures(subject: Subject) -> dict[str, float]:
+    """How fast it still moves at its end, as a share of its usual speed; nothing where unknown."""
+    motion = attempt(state_motion, subject)
+    if motion is None:
+        return {}
+    usual = float(np.quantile(motion.speed, 0.75))
+    last = motion.speed[motion.seconds >= motion.seconds[-1] - END_S]
+    return {END_SPEED: float(last.mean()) / usual} if usual > 0 else {}
 
 
 def state_steps(subject: Subject, track: PictureTrack) -> Array | None:
