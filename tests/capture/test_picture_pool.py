@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.capture.source_thread import PicturePool
+from corporeal.capture.picture_pool import PicturePool
 
 
 def test_a_copy_stays_when_the_driver_uses_its_buffer_again() -> None:

@@ -17,9 +17,11 @@ from typer.testing import CliRunner, Result
 from corporeal.capture.driver import drivers, parse_options
 from corporeal.cli.program import program
 from corporeal.episode import Episode
+from corporeal.episode.file import episode_header
 from corporeal.episode.file.journal import JournalWriter
 from corporeal.episode.overview import verify
 from corporeal.errors import CorporealError
+from corporeal.schema import Schema
 
 TINY = ("--driver", "synthetic", "--set", "height=16", "--set", "width=32")
 SMALL = (*TINY, "--no-check")
@@ -230,3 +232,29 @@ def test_options_with_parts_that_do_not_fit_are_refused(
     with pytest.raises(CorporealError) as caught:
         driver.describe(parse_options(driver, {name: text}))
     assert sentence in str(caught.value)
+
+
+def test_recover_says_which_damaged_journal_it_kept(tmp_path: Path) -> None:
+    head = {"document": "schema", "name": "s", "version": "1.0.0"}
+    stream = {"name": "arm", "group": "observations", "shape": [2], "dtype": "int64"}
+    schema = Schema.model_validate({**head, "streams": [stream]})
+    path = tmp_path / "a.journal"
+    header = episode_header(path, schema=schema, embodiment=None, metadata={}, epoch_ns=0,
+                            episode_id="x")  # fmt: skip
+    begins = []
+    writer = JournalWriter(path, header, ["observations/arm"], sync_every_s=None)
+    for number in range(9):
+        begins.append(path.stat().st_size)
+        writer.append("observations/arm", number, number, bytes(16))
+        writer.flush()
+    writer.close()
+    data = bytearray(path.read_bytes())
+    data[begins[4] + 1 + 3] ^= 0x10  # Bit 28 of the length of a chunk: far beyond the file.
+    path.write_bytes(data)
+    result = _run("recover", tmp_path)
+    assert result.exit_code == 0, result.output
+    kept = tmp_path / "a.journal.damaged"
+    assert kept.read_bytes() == data
+    assert f"kept {kept}: it was damaged" in result.stdout.replace("\n", "")
+    with Episode.open(tmp_path / "a.h5") as episode:
+        assert len(episode["observations/arm"]) == 8

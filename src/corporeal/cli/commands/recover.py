@@ -10,7 +10,7 @@ import typer
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.cli.command import Command, argument
 from corporeal.cli.output import AsJson, console, emphasise, print_json
-from corporeal.episode.file import find_leftovers
+from corporeal.episode.file import DAMAGED, find_leftovers
 from corporeal.errors import CorporealError
 
 
@@ -28,14 +28,17 @@ def recover(
     if not folder.exists():
         raise CorporealError(f"{folder}: does not exist; expected a folder of recordings.")
     recovered: list[str] = []
+    kept: list[str] = []
     failed: dict[str, str] = {}
     for left in find_leftovers(folder):
         try:
             recovered.append(str(episode_from_journal(left)))
+            damaged = left.with_name(left.name + DAMAGED)
+            kept += [str(damaged)] if damaged.exists() else []
         except Exception as error:  # Whatever one journal holds, the others must be recovered.
             failed[str(left)] = str(error) or type(error).__name__
     if as_json:
-        print_json({"recovered": recovered, "failed": failed})
+        print_json({"recovered": recovered, "kept": kept, "failed": failed})
     else:
         for path in recovered:
             console().print(
@@ -43,6 +46,8 @@ def recover(
                     "recovered", f" {path}  (look at it: corporeal info {path})", style="green"
                 )
             )
+        for path in kept:
+            console().print(f"  kept {path}: it was damaged; remove it when the episode will do")
         for path, reason in failed.items():
             console().print(emphasise("failed", f" {path}: {reason}", style="red"), soft_wrap=True)
         if not recovered and not failed:
