@@ -60,6 +60,13 @@ def test_finds_an_episode_that_ends_in_a_pause_far_from_where_the_others_do() ->
     assert "stands where none of the others ends" in found.message
 
 
+def test_finds_it_among_tasks_that_every_episode_words_anew() -> None:
+    worded = [demonstration(n, task=f"take cup {n}", motion_s=5.0 + 0.4 * n) for n in range(8)]
+    assert not list(find(batch_of(*worded)))
+    (found,) = find(batch_of(*worded, replace(_cut(worded[4], 4.3), index=30)))
+    assert found.episodes == (30,)
+
+
 def test_is_silent_where_the_others_end_in_motion_too() -> None:
     moving = [_cut(each, 4.0 + 0.1 * number) for number, each in enumerate(PEERS)]
     with pytest.raises(NotAssessed, match="do not end at rest"):

@@ -26,24 +26,22 @@ def find(
     ends in motion, faster than `min_speed` of its own usual speed and `min_factor` times faster
     than nine in ten of the others, which end at rest (below `max_rest`), or with a joint or a hand
     `min_factor` times further from where it ends in them than in any of theirs, and by `min_away`
-    of how far it goes. A task of fewer than `min_episodes`, or one whose episodes do not end at
-    rest, is not judged; nor is a failure that is stated.
+    of how far it goes. Tasks of fewer than `min_episodes` are judged together, by their motion
+    alone. Where the others do not end at rest nothing is said, nor of a failure that is stated.
 
     Why: a take that the disk or the operator cut off teaches a policy to stop on its way.
     Fix: look at how it ends; keep it as a failure, or record it again.
     """
-    groups: dict[tuple[str | None, tuple[str, ...]], list[Synopsis]] = {}
-    for episode in batch.episodes:
-        if _is_whole(episode):
-            groups.setdefault((episode.task, episode.names), []).append(episode)
-    for group in _judged(list(groups.values()), min_episodes, max_rest):
+    for group in _groups(batch, min_episodes, max_rest):
+        is_one_task = len({episode.task for episode in group}) == 1
         for episode in group:
             others = [each for each in group if each is not episode]
             limit_s = max_share * float(np.quantile([each.duration_s for each in others], 0.1))
             if episode.duration_s >= limit_s:
                 continue
             speed = _speed_limit(others, min_speed, min_factor, max_rest)
-            how = _end_in_words(episode, speed, _is_away(episode, others, min_factor, min_away))
+            is_away = is_one_task and _is_away(episode, others, min_factor, min_away)
+            how = _end_in_words(episode, speed, is_away)
             if how:
                 yield Finding(
                     f"episode {episode.index} ends after {episode.duration_s:.1f} s and {how}; "
@@ -54,21 +52,28 @@ def find(
                 )
 
 
-def _judged(
-    groups: Sequence[list[Synopsis]], min_episodes: int, max_rest: float
-) -> list[list[Synopsis]]:
-    """The groups that are large enough and whose middle episode ends at rest."""
-    large = [group for group in groups if len(group) >= min_episodes]
+def _groups(batch: Batch, min_episodes: int, max_rest: float) -> list[list[Synopsis]]:
+    """Episodes of one task, or of tasks that are too small together, whose middle one rests."""
+    tasks: dict[tuple[str | None, tuple[str, ...]], list[Synopsis]] = {}
+    for episode in batch.episodes:
+        if _is_whole(episode):
+            tasks.setdefault((episode.task, episode.names), []).append(episode)
+    large = [group for group in tasks.values() if len(group) >= min_episodes]
+    together: dict[tuple[str, ...], list[Synopsis]] = {}
+    for (_, names), group in tasks.items():
+        if len(group) < min_episodes:
+            together.setdefault(names, []).extend(group)
+    large += [group for group in together.values() if len(group) >= min_episodes]
     if not large:
-        most = max(map(len, groups), default=0)
-        raise NotAssessed(f"the end of {most} episodes of a task is known; {min_episodes} needed")
+        most = max(map(len, together.values()), default=0)
+        raise NotAssessed(f"the ends of {most} episodes are known; {min_episodes} are needed")
     resting = [
         group
         for group in large
         if float(np.median([each.measures[END_SPEED] for each in group])) <= max_rest
     ]
     if not resting:
-        raise NotAssessed("the episodes of a task do not end at rest")
+        raise NotAssessed("the episodes do not end at rest")
     return resting
 
 
