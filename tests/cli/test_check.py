@@ -138,7 +138,7 @@ def test_a_set_without_episodes_is_not_accepted(
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (("check",), "got no path"),
+        (("check",), "got nothing to check"),
         (("check", "absent.h5"), "absent.h5 does not exist"),
         (("check", "--explain", "joint_beyond_limits"), "joint_beyond_limit"),
         (("checks", "--topic", "joint"), "joints"),

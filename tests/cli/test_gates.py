@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,27 @@ def test_an_operator_who_made_most_of_the_set_also_with_few_people(tmp_path: Pat
     assert message == "operator ann made 9 of 12 episodes (75 %)"
     (note,) = _messages(report, "operator_dominates", severity="note")
     assert "an even part (50 %)" in note
+
+
+def test_an_operator_who_made_most_of_a_real_set(shared_data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    shutil.copytree(shared_data / "lerobot" / "g1_inspire_v21_part", folder,
+                    ignore=shutil.ignore_patterns("videos"))  # fmt: skip
+    listed = folder / "meta" / "episodes.jsonl"
+    rows = [json.loads(line) for line in listed.read_text("utf-8").splitlines()]
+    named = [row | {"operator": "ben" if row["episode_index"] == 3 else "ann"} for row in rows]
+    listed.write_text("".join(f"{json.dumps(row)}\n" for row in named), "utf-8")
+    report = _check(folder, "--only", "operator_dominates", "--no-pictures")
+    (message,) = _messages(report, "operator_dominates")
+    assert message == "operator ann made 11 of 12 episodes (92 %)"
+
+
+def test_a_gate_of_the_set_that_could_not_run_says_why(tmp_path: Path) -> None:
+    write_demonstrations(tmp_path, range(2))
+    shown = " ".join(_run("check", tmp_path, "--on", "serial", "--only", "batch_drifts",
+                          "--only", "operator_dominates").stdout.split())  # fmt: skip
+    assert "set: not judged by batch_drifts: no earlier batch to compare with" in shown
+    assert "not judged by operator_dominates: 0 episodes name their operator" in shown
 
 
 def test_levels_that_are_not_as_the_protocol_plans(tmp_path: Path) -> None:

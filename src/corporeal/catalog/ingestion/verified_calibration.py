@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
@@ -94,5 +93,5 @@ def _opened(opener: Callable[[], Dataset], texts: Sequence[Mapping[str, str]]) -
 def _open(
     open_episode: Callable[[int], Recording], texts: Sequence[Mapping[str, str]], number: int
 ) -> Recording:
-    recording: Any = open_episode(number)
+    recording = open_episode(number)
     return replace(recording, documents={**recording.documents, **texts[number]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -47,10 +47,11 @@ from corporeal.quality.reports import junit as junit_report
 from corporeal.quality.reports import markdown as markdown_report
 from corporeal.quality.reports import sarif as sarif_report
 from corporeal.quality.verdict_folders import sort_into
-from corporeal.words import counted
+from corporeal.words import counted, some_of
 
 _MOST_FINDINGS = 4
 _MOST_EPISODES = 60
+_MOST_REASONS = 6
 
 
 def check(
@@ -178,11 +179,25 @@ def show(report: Report) -> None:
         page.print(f"and {len(ranked) - _MOST_EPISODES} more; all of them: --json or --html FILE")
     for finding in report.batch.findings:
         page.print(Text.assemble("set: ", _line(finding), _episodes(finding)))
+    if len(report.episodes) + len(report.neighbours.synopses) > 1:
+        for line in _not_of_the_set(report.batch.not_assessed):
+            page.print(line, style="dim")
     if report.neighbours.total:
         page.print(_company(report.neighbours), style="dim")
     show_ledger(report.ledger)
     page.print(f"\n{_total(report)}")
     _next(report)
+
+
+def _not_of_the_set(reasons: Mapping[str, str]) -> Iterator[str]:
+    """The checks of the whole set that could not run, by why: a gate that says nothing says so."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons.items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in list(by_reason.items())[:_MOST_REASONS]:
+        yield f"set: not judged by {some_of(names)}: {reason}"
+    if len(by_reason) > _MOST_REASONS:
+        yield f"and for {len(by_reason) - _MOST_REASONS} more reasons (see --json)"
 
 
 def _company(neighbours: Neighbours) -> str:
