@@ -12,7 +12,6 @@ from typing import Annotated
 
 from corporeal import hub, release
 from corporeal.cli.command import argument
-from corporeal.cli.label_proposals import find_episodes
 from corporeal.cli.output import stderr
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.embodiment import open_robot
@@ -116,6 +115,9 @@ def episode_file(word: Path, root: Path | None, stack: ExitStack) -> Path:
 
 def _episode_files(word: str, root: Path | None, stack: ExitStack) -> list[Path]:
     """The episodes as files under the names that they came in with."""
+    # The catalogue's libraries take as long to load as small sets to check: whoever asks it pays.
+    from corporeal.cli.label_proposals import find_episodes
+
     with enter_workspace(root, "export") as (workspace, _):
         with workspace.database.read() as connection:
             rows = find_episodes(connection, [word])
