@@ -221,16 +221,26 @@ def test_pictures_that_are_missing_are_told(task: Path) -> None:
     assert defect.message == "1 of 12 files are missing, 000003_color_0.jpg the first"
 
 
-@pytest.mark.parametrize("name", ["../secret.jpg", "/etc/hostname", "..\\secret.jpg", "link.jpg"])
+@pytest.mark.parametrize("name", ["../secret.jpg", "/etc/hostname", "..\\secret.jpg"])
 def test_no_path_leads_out_of_the_episode(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "episode_0000"
     steps = [step(folder, number) for number in range(3)]
     (tmp_path / "secret.jpg").write_bytes(b"secret")
-    (folder / "link.jpg").symlink_to(tmp_path / "secret.jpg")
     steps[1]["colors"]["color_0"] = name
     write(folder, steps)
     with pytest.raises(EpisodeError, match="which is not in its folder"):
         open_dataset(folder).open(0)
+
+
+def test_no_link_leads_out_of_the_episode(tmp_path: Path) -> None:
+    folder = tmp_path / "episode_0000"
+    steps = [step(folder, number) for number in range(3)]
+    (tmp_path / "secret.jpg").write_bytes(b"secret")
+    (folder / "link.jpg").symlink_to(tmp_path / "secret.jpg")
+    steps[1]["colors"]["color_0"] = "link.jpg"
+    write(folder, steps)
+    with pytest.raises(EpisodeError, match=r"link\.jpg: is a link out of"):
+        open_dataset(folder)
 
 
 def test_a_file_without_steps_is_refused(tmp_path: Path) -> None:
