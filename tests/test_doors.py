@@ -32,8 +32,13 @@ LONG_ENOUGH = 120
 WITH_ONE_IMPORTER = frozenset(
     {
         "corporeal.capture.motion_onset",
-        # How pictures become bytes in time; the recorder is long without it.
+        # How pictures become bytes in time, and where they wait: their users are long without them.
         "corporeal.capture.encoding",
+        "corporeal.capture.picture_pool",
+        # What one file of a set is compared with, and how a finding is shown: one idea each.
+        "corporeal.exchange.neighbours",
+        "corporeal.quality.exhibit",
+        "corporeal.quality.neighbours",
         # Every kind of bag file has a module, the two longer ones beside it.
         "corporeal.capture.ros.ros1_file",
         "corporeal.embodiment.comparison.correspondence",

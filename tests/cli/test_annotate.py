@@ -137,8 +137,8 @@ def test_a_proposal_comes_from_the_recording(tmp_path: Path) -> None:
 def test_mistakes_are_told_before_anything_is_done(lab: Path) -> None:
     assert "queue, got 'Q'" in _complaint("propose", "--queue", "Q", "-w", lab)
     assert "double share" in _complaint("propose", "--double", "2", "-w", lab)
-    assert "no episode here begin" in _complaint("propose", "00000000", "-w", lab)
-    assert "expected ids, or one query" in _complaint("propose", "one", "two", "-w", lab)
+    assert "is not in the catalogue" in _complaint("propose", "00000000", "-w", lab)
+    assert "ids, or one query in quotes" in _complaint("propose", "one", "two", "-w", lab)
     assert "expected a TASK or --all-confident" in _complaint("accept", "-w", lab)
     assert "nothing is annotated" in _complaint("agreement", "-w", lab)
     assert "not in the catalogue" in _complaint("accept", "nothing", "-w", lab)

@@ -25,11 +25,11 @@ from corporeal.registry import plugins
 from corporeal.testing import Workload
 
 COMMANDS = [
-    "account", "annotate", "audit", "check", "checks", "convert", "dataset", "demo", "document",
-    "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage", "ls", "mark",
-    "migrate", "plot", "record", "recover", "rejudge", "release", "retarget", "retarget_live",
-    "review", "robot", "score", "smoke_train", "snapshot", "store", "studio", "sync_test", "trust",
-    "verify", "watch", "watch_folder",
+    "account", "annotate", "audit", "calibrate", "check", "checks", "convert", "dataset", "demo",
+    "document", "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage",
+    "ls", "mark", "migrate", "plot", "record", "recover", "rejudge", "release", "retarget",
+    "retarget_live", "review", "robot", "score", "smoke_train", "snapshot", "store", "studio",
+    "sync_test", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 
@@ -103,10 +103,11 @@ def test_every_command_explains_itself(command: str) -> None:
     result = _run(command, "--help")
     assert result.exit_code == 0
     groups = {
+        "calibrate": ["board", "camera", "hand-eye", "force"],
         "annotate": ["taxonomy", "propose", "gold", "queue", "status", "agreement", "accept",
                      "return", "history", "requeue", "export"],
         "account": ["add", "list", "token", "revoke"],
-        "audit": ["verify", "log"],
+        "audit": ["verify", "log", "note"],
         "dataset": ["drop", "keep", "merge", "split"],
         "document": ["check", "show", "diff"],
         "release": ["create", "list", "verify", "diff", "card"],

@@ -91,10 +91,8 @@ def test_mistakes_get_one_sentence(lab: Path) -> None:
     assert "expected one of: accept, reject, undo" in _complaint(
         "decide", "monday", "x", "burn", "-w", lab
     )
-    assert "which none of the review monday" in _complaint(
-        "decide", "monday", "zzz", "accept", "-w", lab
-    )
-    assert "which several" in _complaint("decide", "monday", "", "accept", "-w", lab)
+    assert "is not in the catalogue" in _complaint("decide", "monday", "zzz", "accept", "-w", lab)
+    assert "is not in the catalogue" in _complaint("decide", "monday", "", "accept", "-w", lab)
     episode = _json("show", "monday", "-w", lab)["episodes"][0]["episode"]
     assert "expected one of: camera" in _complaint("decide", "monday", episode, "reject", "-w", lab)
     assert "share" in _complaint("create", "x", "--share", "2", "-w", lab)

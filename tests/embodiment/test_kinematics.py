@@ -174,7 +174,7 @@ def test_wrong_shapes_are_named(humanoid: Embodiment) -> None:
         kinematics.link_poses(np.zeros((4, 3)))
     with pytest.raises(ModelError, match=r"got shape \(5, 7\); expected \(4, 7\)"):
         kinematics.centre_of_mass(np.zeros((4, columns)), np.zeros((5, 7)))
-    with pytest.raises(UnknownNameError, match="Did you mean 'left_palm'"):
+    with pytest.raises(UnknownNameError, match="did you mean 'left_palm'"):
         kinematics.place("left_plam")
     with pytest.raises(UnknownNameError, match="left_ankle"):
         kinematics.link_poses(np.zeros((1, columns))).position("ankle")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from corporeal.embodiment import Embodiment, open_robot
-from corporeal.embodiment.engines import model_of
-from corporeal.embodiment.engines.model_cache import _MOST
+from corporeal.embodiment.embodiment import _MOST, model_of
 from corporeal.embodiment.kinematics import Kinematics
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.embodiment import Embodiment, open_robot
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, normalise

@@ -33,7 +33,7 @@ def test_a_release_is_previewed_made_read_verified_and_the_next_one_compared(
     assert client.post("/api/releases", json={**wish, "query": ""}).status_code == 201
     words = client.get(
         "/api/releases/reaches@1.1.0/difference", params={"since": "reaches@1.0.0"}
-    ).json()
+    ).json()["lines"]
     assert any("1 episode" in line for line in words), words
     assert client.get("/api/releases/reaches@9.0.0").status_code >= 400
     again = client.post("/api/releases", json={**wish, "query": ""})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Annotated, ClassVar, Literal, Self
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,7 @@ Vector = tuple[float, float, float]
 Label = Annotated[str, Field(min_length=1, max_length=128)]
 
 ORIGIN: Vector = (0.0, 0.0, 0.0)
+Model = TypeVar("Model")
 
 
 class Placed(Part):
@@ -219,3 +220,27 @@ def _reaches_all(robot: Embodiment) -> None:
     lost = [link.name for link in robot.links if link.name not in reached]
     if lost:
         raise ValueError(f"link {lost[0]!r} is not connected to the base {robot.base!r}")
+
+
+# A process seldom has more robots than this; with one more all are forgotten.
+_MOST = 8
+_MODELS: dict[str, dict[Callable[[Embodiment], Any], Any]] = {}
+# Hashing a document takes milliseconds: the hash of a robot at hand is kept with the robot itself,
+# so that nobody else gets its id meanwhile.
+_HASHES: dict[int, tuple[Embodiment, str]] = {}
+
+
+def model_of(robot: Embodiment, build: Callable[[Embodiment], Model]) -> Model:
+    """`build(robot)`, the same for every equal robot in this process; nobody may change it."""
+    known = _HASHES.get(id(robot))
+    if known is None:
+        if len(_HASHES) >= _MOST:
+            _HASHES.clear()
+        known = _HASHES[id(robot)] = robot, robot.hash
+    if known[1] not in _MODELS and len(_MODELS) >= _MOST:
+        _MODELS.clear()
+    models = _MODELS.setdefault(known[1], {})
+    if build not in models:
+        models[build] = build(robot)
+    model: Model = models[build]
+    return model

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.kinematics import Kinematics, Poses
 from corporeal.episode.recording import ImageSequence, Recording, VideoFile
 from corporeal.errors import CorporealError, NotAssessed

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from corporeal import __version__
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode import EpisodeWriter, new_id
 from corporeal.episode.facts import RETARGETED_MOCAP

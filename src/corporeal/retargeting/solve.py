@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.cleaning.gaps import resample

@@ -187,7 +187,7 @@ def test_a_decision_is_in_the_state_the_queue_and_the_log(
         assert (found.decision, found.decided_by, found.seconds) == ("accept", "ada", 12.5)
         assert find_episode(connection, ids[18]).state == "accepted"
         said = [each["what"] for each in events_of(connection, f"episode:{ids[18]}")]
-        assert said[-2:] == ["review", "state"]
+        assert said[-2:] == ["decision", "state"]
         assert not list(verify(connection))
 
 

@@ -15,7 +15,7 @@ from tests.retargeting.solver.test_chain import chain_of
 
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.retargeting.measure.metrics import Metrics, measure, measure_result
 from corporeal.retargeting.reader import read_motion
 from corporeal.retargeting.settings import RetargetSettings

@@ -14,7 +14,7 @@ from tests.retargeting.made_results import RATE_HZ
 from tests.retargeting.overloads import leaning, tasks_of
 
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points
 from corporeal.retargeting.solver import bounded_solver

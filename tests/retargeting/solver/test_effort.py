@@ -13,7 +13,8 @@ from tests.retargeting.solver.test_chain import chain_of
 
 from corporeal.embodiment import open_robot
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
-from corporeal.embodiment.engines import compile_pinocchio, model_of
+from corporeal.embodiment.embodiment import model_of
+from corporeal.embodiment.engines import compile_pinocchio
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, quaternion_from_vector
 from corporeal.retargeting.goal.robot_map import robot_map

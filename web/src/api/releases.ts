@@ -3,6 +3,7 @@ import { getJson, sendJson } from "./client";
 import type {
   NewExport,
   NewRelease,
+  ReleaseChanges,
   ReleaseExport,
   ReleaseFacts,
   ReleasePage,
@@ -30,7 +31,7 @@ export function getDifference(
   reference: string,
   since: string,
   signal?: AbortSignal,
-): Promise<string[]> {
+): Promise<ReleaseChanges> {
   return getJson(`/releases/${encodeURIComponent(reference)}/difference`, { since }, signal);
 }
 

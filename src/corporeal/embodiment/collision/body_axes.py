@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from corporeal.embodiment.collision.broad_phase import reach_along
-from corporeal.embodiment.embodiment import Embodiment, Shape
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import Embodiment, Shape, model_of
 from corporeal.embodiment.joints.joint_map import outward_joints, standing_positions
 from corporeal.embodiment.kinematics import Kinematics, placement_of
 from corporeal.geometry import Array, normalise

@@ -1,4 +1,3 @@
-from .model_cache import model_of as model_of
 from .mujoco_model import import_mujoco as import_mujoco
 from .mujoco_model import to_mjcf as to_mjcf
 from .pinocchio_model import PinocchioModel as PinocchioModel

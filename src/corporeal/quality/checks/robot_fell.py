@@ -4,7 +4,7 @@ import numpy as np
 import scipy
 
 from corporeal.embodiment.collision import body_axes
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
 from corporeal.geometry import matrix_from_quaternion

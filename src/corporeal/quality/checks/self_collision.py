@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 
 from corporeal.embodiment.collision import CollisionModel, LinkPair
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.rigid_motion import ancestors

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.facts import RETARGETED_MOCAP

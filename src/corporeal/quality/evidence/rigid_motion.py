@@ -9,7 +9,7 @@ import numpy as np
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import foot_axes
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
 from corporeal.errors import NotAssessed
 from corporeal.geometry import rotation_vectors

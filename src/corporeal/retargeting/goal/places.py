@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.embodiment import Joint
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import Joint, model_of
 from corporeal.embodiment.joints import (
     outward_joints,
     standing_positions,

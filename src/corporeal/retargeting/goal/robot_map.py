@@ -13,8 +13,7 @@ from pydantic import Field
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import body_axes, shapes_of
-from corporeal.embodiment.embodiment import Label, Vector
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import Label, Vector, model_of
 from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import ModelError

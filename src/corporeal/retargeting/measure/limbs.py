@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, normalise
 from corporeal.retargeting.result import KNOWN, LIMBS, Limb

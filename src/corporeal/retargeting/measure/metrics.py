@@ -11,7 +11,7 @@ from scipy.ndimage import median_filter
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.kinematics import Kinematics, checked_base
 from corporeal.errors import ModelError
 from corporeal.geometry import Array

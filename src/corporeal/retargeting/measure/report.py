@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.embodiment.collision import CollisionModel
-from corporeal.embodiment.engines import model_of
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array
 from corporeal.retargeting.goal.soles import sole_points, soles_of

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import Efforts, inverse_dynamics
+from corporeal.embodiment.embodiment import model_of
 from corporeal.embodiment.engines import (
     PinocchioModel,
     compile_pinocchio,
     import_pinocchio,
-    model_of,
 )
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.geometry import Array, matrix_from_quaternion, rotation_vectors

@@ -44,6 +44,12 @@ class VerifiedFacts(BaseModel):
     good: bool
 
 
+class ReleaseChanges(BaseModel):
+    """What differs between two releases."""
+
+    lines: list[str]
+
+
 class ReleaseFacts(BaseModel):
     """A release as the list shows it."""
 
@@ -184,9 +190,9 @@ def difference(
     studio: StudioDep,
     _: Reader,
     since: Annotated[str, Query(max_length=200)],
-) -> list[str]:
+) -> ReleaseChanges:
     """What changed since another release, a sentence each."""
-    return list(diff_releases(studio.workspace, since, reference).lines)
+    return ReleaseChanges(lines=list(diff_releases(studio.workspace, since, reference).lines))
 
 
 @ROUTER.post("/releases/{reference}/verification")

@@ -130,7 +130,7 @@ function Difference({ page }: { page: ReleasePage }) {
   const [since, setSince] = useState(page.others.at(-1) ?? "");
   const answer = useAnswer(
     (signal) =>
-      since ? getDifference(page.release.reference, since, signal) : Promise.resolve([]),
+      since ? getDifference(page.release.reference, since, signal) : Promise.resolve({ lines: [] }),
     [page.release.reference, since],
   );
   if (!page.others.length) return null;
@@ -146,7 +146,7 @@ function Difference({ page }: { page: ReleasePage }) {
       </h2>
       {answer.error && <p role="alert">{answer.error.message}</p>}
       <ul>
-        {answer.value?.map((line) => (
+        {answer.value?.lines.map((line) => (
           <li key={line}>{line}</li>
         ))}
       </ul>
