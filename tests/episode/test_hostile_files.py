@@ -211,7 +211,7 @@ def test_what_is_no_hdf5_file_is_refused(tmp_path: Path) -> None:
     expected = {
         "text": "is not an HDF5 file; expected an episode (.h5).",
         "empty": "is empty; expected an episode (.h5).",
-        "folder": "Is a directory.",
+        "folder": "got a folder; expected the file of one episode",
         "missing": "No such file or directory.",
         "pipe": "is not a plain file; expected an episode (.h5).",
         "signature": "cannot be read as an episode: ",

@@ -21,10 +21,11 @@ from corporeal.files import atomic_write
 from corporeal.geometry import Array, matrix_from_quaternion, rpy_from_matrix
 from corporeal.protocol import Calibration
 from corporeal.protocol.calibration import CameraCalibration, ForceCalibration
+from corporeal.schema import roles
 from corporeal.schema.markup import read_markup
 
 _MOST_BYTES = 64 << 20
-_POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+_POSE = roles.POSE
 _WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 # How files of others call the effector in the base, and the board in the camera.
 _EFFECTOR = ("effector", "base_from_effector", "O_T_EE", "robot_pose", "T_base_gripper")

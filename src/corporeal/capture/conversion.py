@@ -217,6 +217,7 @@ def _take_mark(survey: _Survey, arrival_ns: int, what: str, said: dict[str, Any]
     if what == "segment":
         survey.switches.append((arrival_ns, said))
     elif what == "losses":
+        survey.facts["losses"] = said["losses"]
         survey.refused = {stream: int(each["refused"]) for stream, each in said["losses"].items()
                           if each["refused"]}  # fmt: skip
     elif what == "warning":

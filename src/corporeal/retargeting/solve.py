@@ -55,7 +55,7 @@ COARSE_HZ = 15.0
 # Steps of the three solves at most; they end before once nothing is gained.
 COARSE_STEPS, FINE_STEPS, SETTLE_STEPS = 60, 30, 40
 # A step that gains less than this share of the cost is the last with which the person is followed.
-FOLLOWED = 3e-3
+FOLLOWED = 2e-3
 # Links are first pushed gently and early, so that a hand finds its way around, then firmly.
 SOFT, WIDE_M = 40.0, 0.015
 FIRM, EASED, NARROW_M = 120.0, 600.0, 0.006
