@@ -157,8 +157,7 @@ def real_hands() -> dict[str, dict[str, float]]:
     figures = {}
     for name, (pairs, mount) in real_pairs().items():
         figures[name] = {
-            method: leave_out(pairs, mount, method).rms_m * 1e3  # type: ignore[arg-type]
-            for method in ("joint", *METHODS)
+            method: leave_out(pairs, mount, method).rms_m * 1e3 for method in ("joint", *METHODS)
         }
     return figures
 

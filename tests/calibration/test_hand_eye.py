@@ -10,6 +10,7 @@ import pytest
 
 from corporeal.calibration.hand_eye import (
     METHODS,
+    Mount,
     PosePairs,
     inverse,
     leave_out,
@@ -111,7 +112,7 @@ def test_poses_that_turn_about_one_axis_only_are_told() -> None:
         solve_hand_eye(pairs.part(np.arange(3)))
 
 
-def real_pairs() -> dict[str, tuple[PosePairs, str]]:
+def real_pairs() -> dict[str, tuple[PosePairs, Mount]]:
     """Two sets that nobody here made."""
     if not REAL.is_dir():
         pytest.skip("../shared/data/calib is not here")
@@ -134,15 +135,15 @@ def real_pairs() -> dict[str, tuple[PosePairs, str]]:
 @pytest.mark.parametrize("name", ["franka", "moveit"])
 def test_a_left_out_pair_is_told_no_worse_than_by_any_closed_form(name: str) -> None:
     pairs, mount = real_pairs()[name]
-    ours = leave_out(pairs, mount).rms_m  # type: ignore[arg-type]
+    ours = leave_out(pairs, mount).rms_m
     for method in METHODS:
-        assert ours <= 1.001 * leave_out(pairs, mount, method).rms_m  # type: ignore[arg-type]
+        assert ours <= 1.001 * leave_out(pairs, mount, method).rms_m
 
 
 def test_the_other_mount_explains_a_real_set_far_worse() -> None:
     for pairs, mount in real_pairs().values():
-        other = "eye_in_hand" if mount == "eye_to_hand" else "eye_to_hand"
-        right = solve_hand_eye(pairs, mount)  # type: ignore[arg-type]
-        wrong = solve_hand_eye(pairs, other)  # type: ignore[arg-type]
+        other: Mount = "eye_in_hand" if mount == "eye_to_hand" else "eye_to_hand"
+        right = solve_hand_eye(pairs, mount)
+        wrong = solve_hand_eye(pairs, other)
         assert wrong.robot_m > 10 * right.robot_m
         assert rotation_angle(right.camera[:3, :3], np.eye(3)) >= 0

@@ -6,6 +6,7 @@ import numpy as np
 
 from corporeal.calibration.hand_eye import (
     HandEyeSolution,
+    Mount,
     PosePairs,
     rotation_mismatch,
     solve_hand_eye,
@@ -33,9 +34,9 @@ def find_mistakes(pairs: PosePairs, solution: HandEyeSolution) -> list[str]:
 
 
 def _other_mount(pairs: PosePairs, solution: HandEyeSolution) -> str | None:
-    mount = "eye_to_hand" if solution.mount == "eye_in_hand" else "eye_in_hand"
+    mount: Mount = "eye_to_hand" if solution.mount == "eye_in_hand" else "eye_in_hand"
     try:
-        other = solve_hand_eye(pairs, mount)  # type: ignore[arg-type]
+        other = solve_hand_eye(pairs, mount)
     except CorporealError:
         return None
     if other.robot_m * _OTHER_MOUNT_TIMES > solution.robot_m:
