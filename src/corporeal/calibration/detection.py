@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,6 @@ class BoardView:
     name: str
     corners: NDArray[np.int64]
     pixels: Array
-    sharpness: float | None = None
 
     def __len__(self) -> int:
         return len(self.corners)
@@ -46,7 +44,7 @@ def detect(picture: NDArray[np.uint8], board: Board, *, name: str = "") -> Board
         return None
     corners, pixels = found
     pixels = _refined(grey, pixels, _spacing(board, corners, pixels))
-    return BoardView(name, corners, pixels, _sharpness(grey, pixels))
+    return BoardView(name, corners, pixels)
 
 
 def grey_of(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -131,15 +129,3 @@ def _refined(grey: NDArray[np.uint8], pixels: Array, spacing_px: float) -> Array
     # What leaves its window went to another corner: the first estimate is the better one.
     strayed = np.linalg.norm(refined - pixels, axis=1) > half
     return np.where(strayed[:, None], pixels, refined.astype(np.float64))
-
-
-def _sharpness(grey: NDArray[np.uint8], pixels: Array) -> float:
-    """The 90th percentile of brightness steps around the board, over its contrast; 0 to about 1."""
-    low = np.maximum(pixels.min(axis=0).astype(int), 0)
-    high = pixels.max(axis=0).astype(int) + 1
-    patch: Any = grey[low[1] : high[1], low[0] : high[0]].astype(np.float32)
-    if min(patch.shape) < 3:
-        return 0.0
-    steps = np.hypot(np.diff(patch, axis=1)[:-1], np.diff(patch, axis=0)[:, :-1])
-    contrast = np.quantile(patch, 0.95) - np.quantile(patch, 0.05)
-    return float(np.quantile(steps, 0.98) / max(contrast, 1.0))
