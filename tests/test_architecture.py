@@ -36,7 +36,7 @@ DIRECTION = (
     ("signal",),
     ("testing",),
     ("simulation",),
-    ("capture", "retargeting", "calibration", "quality", "exchange", "hub"),
+    ("capture", "teleoperation", "retargeting", "calibration", "quality", "exchange", "hub"),
     ("catalog",),
     ("labelling",),
     ("release",),

@@ -1,0 +1,1 @@
+"""Where the operator's input comes from: one file per source."""
