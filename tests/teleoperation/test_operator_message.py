@@ -17,6 +17,7 @@ from tests.teleoperation.captures import quest_inputs
 from corporeal.teleoperation.operator_input import (
     HAND_JOINTS,
     PALM,
+    SIDES,
     InputError,
     InputTimes,
     OperatorHand,
@@ -85,10 +86,13 @@ def test_every_frame_of_a_real_headset_goes_over_the_wire() -> None:
     for sent in quest_inputs()[::97]:
         read = read_message(write_message(sent), sent.times.received_ns)
         assert isinstance(read, OperatorInput)
-        for before, after in ((sent.left, read.left), (sent.right, read.right)):
+        for side in SIDES:
+            before, after = sent.hand(side), read.hand(side)
             assert (before is None) == (after is None)
-            if before is not None and after is not None and before.joints is not None:
-                np.testing.assert_allclose(after.joints, before.joints, atol=1e-6)
+            if before is None or after is None or before.joints is None:
+                continue
+            assert after.joints is not None
+            np.testing.assert_allclose(after.joints, before.joints, atol=1e-6)
 
 
 def test_the_real_capture_is_read_with_its_defects() -> None:
