@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from corporeal.protocol.protocol import NotNegative, Positive, Vector
+from corporeal.protocol.verification import VerificationPlan
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Name
 
@@ -71,6 +72,9 @@ class Calibration(Document):
     position_error_m: NotNegative | None = None
     rotation_error_rad: NotNegative | None = None
     sensor_serials: dict[str, str] = Field(default={}, description="sensor: number")
+    verification: VerificationPlan | None = Field(
+        default=None, description="the markers that show whether it still holds, and how often"
+    )
 
     @model_validator(mode="after")
     def _names_each_camera_once(self) -> Self:
@@ -78,6 +82,12 @@ class Calibration(Document):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"camera {twice[0]!r} is listed twice; expected once")
+        for marker in self.verification.markers if self.verification is not None else ():
+            if marker.camera not in names:
+                known = ", ".join(names) or "none"
+                raise ValueError(
+                    f"marker {marker.name!r} is of camera {marker.camera!r}; expected one of: {known}"
+                )
         return self
 
     def facts(self) -> dict[str, Any]:
