@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
 import sys
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,7 +50,7 @@ BOARDS = {"left": _ONE, "right": _ONE.model_copy(update={"name": "right", "first
 def base_from_camera() -> Array:
     """Where the camera was calibrated to be."""
     pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = matrix_from_rpy(CAMERA.rpy), CAMERA.xyz
+    pose[:3, :3], pose[:3, 3] = matrix_from_rpy(CAMERA.rpy or (0.0, 0.0, 0.0)), CAMERA.xyz
     return pose
 
 
@@ -159,9 +161,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, help="fresh by default")
-    parser.add_argument("--out")
+    parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    seed = given.seed if given.seed is not None else int(np.random.SeedSequence().entropy % 2**32)
+    seed = given.seed if given.seed is not None else secrets.randbits(32)
     rows = [
         found_and_false(given.runs, noise, distance, seed)
         for noise, distance in ((0.1, 0.5), (0.1, 0.8), (0.2, 0.5), (0.2, 0.8), (0.3, 1.2))
@@ -172,8 +174,7 @@ def main() -> None:
             f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in row.items()) + "\n")  # fmt: skip
     if given.out:
-        with open(given.out, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
+        given.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def test_a_catalogue_of_an_older_program_is_to_be_brought_up_to_date(
     with pytest.raises(CatalogError) as told:
         require_current(database)
     assert str(told.value) == (
-        "the catalogue is of revision 0008; this Corporeal needs 9999. "
+        "the catalogue is of revision 0009; this Corporeal needs 9999. "
         "Bring it up to date with: corporeal migrate."
     )
 

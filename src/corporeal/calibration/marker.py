@@ -1,7 +1,8 @@
 """Where a marker or board that keeps still is, from some pictures of it, and how sure that is.
 
 All pictures count as one: the middle place of every corner, and one pose from those. What the
-corners scatter from picture to picture says how sure it is. Errors of lens and marker are in the
+corners scatter from picture to picture says how sure it is; of one or two pictures it is what the
+pose leaves over, which is more. Errors of lens and marker are in the
 pose as well, and the same in the next one: they cancel where poses are compared.
 """
 
@@ -20,9 +21,10 @@ from corporeal.calibration.opencv import import_opencv
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array, matrix_from_vector, rotation_angle
 
-FEWEST_FRAMES = 3
+# Of fewer pictures nobody can tell how far corners scatter.
+_SCATTERING = 3
 # What another light does to a corner: it does not average out.
-LIGHT_PX = 0.02
+_LIGHT_PX = 0.02
 # A picture is quantised: a simulated scatter of nothing is no perfect sensor.
 _LEAST_SCATTER_PX = 0.01
 _MOVING_PX = 1.0
@@ -54,15 +56,10 @@ def see_marker(
 ) -> MarkerSight:
     """The pose of a marker from views of it; of two that fit, the one `near` a known pose (4, 4).
 
-    Raises CorporealError for too few views, and where it moves from one to the next.
+    Raises CorporealError where it moves from one picture to the next.
     """
-    if len(views) < FEWEST_FRAMES:
-        raise CorporealError(
-            f"{board.name} is in {len(views)} pictures; expected {FEWEST_FRAMES} or more. Let the "
-            "camera see it, in light that it can be read in."
-        )
     pixels, corners, scatter = _settled(views)
-    if scatter > _MOVING_PX:
+    if scatter is not None and scatter > _MOVING_PX:
         raise CorporealError(
             f"{board.name} moves by {scatter:.1f} px from picture to picture; expected it still. "
             "Let robot, camera and marker come to rest."
@@ -85,7 +82,8 @@ def see_marker(
     if other is not None and near is not None:
         turns = [float(rotation_angle(each[:3, :3], near[:3, :3])) for each in (pose, other)]
         pose, other = (pose if turns[0] <= turns[1] else other), None
-    spread = np.hypot(_MEDIAN * max(scatter, _LEAST_SCATTER_PX) / np.sqrt(len(views)), LIGHT_PX)
+    scatter = left / np.sqrt(2) if scatter is None else scatter
+    spread = np.hypot(_MEDIAN * max(scatter, _LEAST_SCATTER_PX) / np.sqrt(len(views)), _LIGHT_PX)
     slopes = _slopes(pose, points, lens)[1].reshape(-1, 6)
     covariance = spread**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)
     sigma = np.sqrt(np.diag(covariance))
@@ -97,7 +95,7 @@ def middle_of(board: Board) -> Array:
     return np.asarray((board.points.min(axis=0) + board.points.max(axis=0)) / 2)
 
 
-def _settled(views: Sequence[BoardView]) -> tuple[Array, Array, float]:
+def _settled(views: Sequence[BoardView]) -> tuple[Array, Array, float | None]:
     """Middle places (N, 2) of corners that most views have, their numbers, and the scatter."""
     numbers, counts = np.unique(np.concatenate([view.corners for view in views]),
                                 return_counts=True)  # fmt: skip
@@ -111,6 +109,8 @@ def _settled(views: Sequence[BoardView]) -> tuple[Array, Array, float]:
         _, ours, theirs = np.intersect1d(kept, view.corners, return_indices=True)
         row[ours] = view.pixels[theirs]
     middle = np.nanmedian(places, axis=0)
+    if len(views) < _SCATTERING:
+        return middle, kept, None
     freedom = np.sqrt(len(views) / (len(views) - 1))
     scatter = _DEVIATION * float(np.nanmedian(np.abs(places - middle))) * freedom
     return middle, kept, scatter
@@ -150,7 +150,7 @@ def _refined(pose: Array, points: Array, pixels: Array, lens: Lens) -> tuple[Arr
         seen, slopes = _slopes(pose, points, lens)
         step = np.linalg.lstsq(slopes.reshape(-1, 6), (pixels - seen).ravel(), rcond=1e-12)[0]
         pose = pose.copy()
-        pose[:3, :3] = matrix_from_vector(step[None, :3])[0] @ pose[:3, :3]
+        pose[:3, :3] = matrix_from_vector(np.asarray(step[None, :3], np.float64))[0] @ pose[:3, :3]
         pose[:3, 3] += step[3:]
         if np.abs(step).max() < 1e-10:
             break

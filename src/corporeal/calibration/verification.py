@@ -1,8 +1,8 @@
 """Whether a calibration still holds: markers seen now beside where they were, in the base frame.
 
 A shift halts collection when it could be as large as the limit: the limit less 2.6 sigma, so that
-more than 99 % of shifts at the limit are found in one check. Where noise alone would reach that, the marker
-cannot verify at that distance, and the answer says so instead of guessing.
+more than 99 % of shifts at the limit are found in one check. Where noise alone would reach that,
+the marker cannot verify at that distance, and the answer says so instead of guessing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from corporeal.protocol.verification import MarkerReference, VerificationPlan
 Cause = Literal["nothing", "camera", "marker", "camera or marker"]
 # Of two hundred shifts at the limit one is missed; noise reaches the limit in fewer checks than
 # one in a hundred, also where two markers are judged by position and by rotation.
-_MISSED_SIGMAS = float(scipy.stats.norm.ppf(0.995))
+_MISSED_SIGMAS = 2.576
 _FALSE_ALARMS = 0.0025
 # Two shifts are one when they differ by no more than so many sigmas.
 _SAME_SIGMAS = 4.0
@@ -251,7 +251,7 @@ def _is_one_move(first: MarkerShift, second: MarkerShift) -> bool:
     shift_sigma = float(np.hypot(first.sigma_m.max(), second.sigma_m.max()))
     shift_sigma += turn_sigma * float(np.linalg.norm(first.place - second.place))
     times = _SAME_SIGMAS * np.sqrt(3)
-    return turn <= times * turn_sigma and shift <= times * shift_sigma
+    return bool(turn <= times * turn_sigma and shift <= times * shift_sigma)
 
 
 def describe_check(check: CalibrationCheck) -> list[str]:
@@ -325,7 +325,7 @@ def _largest_noise(sigma: Array) -> float:
     square = sigma**2
     scale = float((square**2).sum() / square.sum())
     freedom = float(square.sum() ** 2 / (square**2).sum())
-    return float(np.sqrt(scale * scipy.stats.chi2.ppf(1 - _FALSE_ALARMS, freedom)))
+    return float(np.sqrt(scale * scipy.special.chdtri(freedom, _FALSE_ALARMS)))
 
 
 def _pose(xyz: Sequence[float], rpy: Sequence[float]) -> Array:

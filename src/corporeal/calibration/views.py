@@ -119,13 +119,18 @@ def _read_movie(path: Path, every: int) -> Iterator[Picture]:
 
 def _read_episode(path: Path, stream: str | None, every: int) -> Iterator[Picture]:
     with Episode.open(path) as episode:
-        cameras = [each.path for each in episode.schema.streams if each.kind == "video"]
-        name = cameras[0] if stream is None and len(cameras) == 1 else stream
-        matching = [camera for camera in cameras if name and camera.rpartition("/")[2] == name]
-        chosen = name if name in cameras else (matching[0] if len(matching) == 1 else None)
-        if chosen is None:
-            known = ", ".join(cameras) or "none"
-            raise CorporealError(f"--stream, got {stream}; expected a camera of {path}: {known}.")
-        frames = episode[chosen]
+        frames = episode[find_camera(episode, stream, path)]
         for number in range(0, len(frames), every):
             yield Picture(f"{path.stem} {number}", frames[number])
+
+
+def find_camera(episode: Episode, stream: str | None, path: Path) -> str:
+    """The camera of an episode by its address or name, or its only one."""
+    cameras = [each.path for each in episode.schema.streams if each.kind == "video"]
+    name = cameras[0] if stream is None and len(cameras) == 1 else stream
+    matching = [camera for camera in cameras if name and camera.rpartition("/")[2] == name]
+    chosen = name if name in cameras else (matching[0] if len(matching) == 1 else None)
+    if chosen is None:
+        known = ", ".join(cameras) or "none"
+        raise CorporealError(f"--stream, got {stream}; expected a camera of {path}: {known}.")
+    return chosen

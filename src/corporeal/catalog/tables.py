@@ -434,3 +434,42 @@ QUALIFICATION = Table(
     Column("figures", _Json, nullable=False),
 )
 """Who was measured against gold labels of a taxonomy, and how well they did."""
+
+STATION_CHECK = Table(
+    "station_check",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    *_required("calibration", "at", "who"),
+    *_optional("station", "source"),
+    Column("passed", Boolean, nullable=False),
+    # Every marker with how far it was off, how sure that is, and what moved.
+    Column("shifts", _Json, nullable=False),
+    UniqueConstraint("calibration", "at"),
+    Index("ix_station_check_at", "at"),
+)
+"""Looks at the markers of a station: whether its calibration still held. `at` is ISO 8601."""
+
+HALT = Table(
+    "halt",
+    METADATA,
+    Column("key", _Text, primary_key=True),
+    *_required("calibration", "at", "who", "why"),
+    # The last check that passed before; none where there was none.
+    *_optional("station", "since"),
+    *_optional("lifted_at", "lifted_by", "lifted_why"),
+    Index("ix_halt_lifted_at", "lifted_at"),
+)
+"""A calibration that failed its check: collection stands still until somebody lifts it."""
+
+HELD = Table(
+    "held",
+    METADATA,
+    Column("halt", ForeignKey("halt.key"), primary_key=True),
+    Column("episode", ForeignKey("episode.id"), primary_key=True, index=True),
+    # What it was before, which lifting gives back.
+    Column("state", _Text, nullable=False),
+    Column("verdict", _Text),
+    Column("decision", _Json),
+    sqlite_with_rowid=False,
+)
+"""Episodes that a halt quarantined."""

@@ -86,7 +86,7 @@ class Calibration(Document):
             if marker.camera not in names:
                 known = ", ".join(names) or "none"
                 raise ValueError(
-                    f"marker {marker.name!r} is of camera {marker.camera!r}; expected one of: {known}"
+                    f"marker {marker.name!r} is of {marker.camera!r}; expected {known}"
                 )
         return self
 

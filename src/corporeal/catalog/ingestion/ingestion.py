@@ -26,6 +26,7 @@ from corporeal.catalog.episodes.writing import (
     find_version_conflict,
     move_episodes,
 )
+from corporeal.catalog.halts import hold_late
 from corporeal.catalog.ingestion.inspection import (
     IngestOptions,
     Inspected,
@@ -354,7 +355,12 @@ def admit(
     for each in fresh:
         _move(connection, each.entry.id, each, who=who)
         outcomes.append(_outcome(each, "added", each.verdict or "recorded", each.reason))
-    return outcomes
+    new = [each.id for each in outcomes if each.status in ("added", "judged") and each.id]
+    held = hold_late(connection, new, who=who)
+    return [
+        replace(each, state="quarantined", reason=held[each.id]) if each.id in held else each
+        for each in outcomes
+    ]
 
 
 def _outcome(

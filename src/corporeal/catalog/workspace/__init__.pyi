@@ -3,6 +3,7 @@ from .relocation import relocate as relocate
 from .snapshot import write_snapshot as write_snapshot
 from .workspace import FILE as FILE
 from .workspace import Workspace as Workspace
+from .workspace import is_here as is_here
 from .workspace import make_workspace as make_workspace
 from .workspace import open_database as open_database
 from .workspace import open_workspace as open_workspace

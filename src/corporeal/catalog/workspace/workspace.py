@@ -97,6 +97,15 @@ def open_workspace(root: Path | None = None) -> Workspace:
     return Workspace(found, name, database, store, notes, grants)
 
 
+def is_here() -> bool:
+    """Whether $CORPOREAL_WORKSPACE, this folder or one above it is a workspace."""
+    try:
+        _find(None)
+    except CatalogError:
+        return False
+    return True
+
+
 def open_database(root: Path | None = None) -> Database:
     """The catalogue of a workspace, of whatever revision it is."""
     found, catalog, _ = _addresses(root)

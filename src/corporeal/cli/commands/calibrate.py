@@ -39,6 +39,7 @@ from corporeal.calibration.hand_eye import (
 from corporeal.calibration.mistakes import find_mistakes
 from corporeal.calibration.report import describe_camera, plot_camera
 from corporeal.calibration.views import FoundViews, find_views
+from corporeal.cli import calibration_checks
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import (
     AsJson,
@@ -335,5 +336,11 @@ def _show_written(out: Path | None, report: Path | None) -> None:
         if path is not None:
             console().print(f"wrote {path}")
 
+
+for _run in (
+    calibration_checks.reference, calibration_checks.verify, calibration_checks.checks,
+    calibration_checks.lift,
+):  # fmt: skip
+    _app.command()(_run)
 
 COMMAND = Command(_app, panel="Record")
