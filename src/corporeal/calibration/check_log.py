@@ -165,7 +165,7 @@ def find_creeps(entries: Sequence[LoggedCheck], calibration: str) -> list[Creep]
     """
     series: dict[tuple[str, str], list[Array]] = {}
     for entry in entries:
-        for shift in entry.shifts if entry.calibration == calibration else ():
+        for shift in entry.shifts if entry.calibration == calibration and entry.passed else ():
             series.setdefault((shift.camera, shift.marker), []).append(shift.in_sigmas)
     names = [f"turn about {axis}" for axis in _AXES] + [f"shift along {axis}" for axis in _AXES]
     creeps = []
