@@ -22,13 +22,14 @@ from corporeal.calibration.camera import transform
 from corporeal.calibration.detection import BoardView
 from corporeal.calibration.guidance import visible_corners
 from corporeal.calibration.lens import Lens, project
-from corporeal.calibration.marker import middle_of, see_marker
 from corporeal.calibration.verification import (
     CannotVerifyError,
     MarkerShift,
     compare,
     find_causes,
     make_reference,
+    middle_of,
+    see_marker,
 )
 from corporeal.geometry import Array, matrix_from_rpy, matrix_from_vector, rotation_vectors
 from corporeal.protocol.calibration import CameraCalibration

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from corporeal.calibration.board import Board, draw_board, open_board
-from corporeal.calibration.marker import middle_of
+from corporeal.calibration.verification import middle_of
 from corporeal.geometry import Array, matrix_from_rpy
 from corporeal.protocol import Calibration
 

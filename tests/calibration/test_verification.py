@@ -9,25 +9,26 @@ import pytest
 from tests.calibration.marker_pictures import LEFT, RIGHT, draw, pose, station
 
 from corporeal.calibration.board import Board
-from corporeal.calibration.check_log import (
+from corporeal.calibration.detection import detect
+from corporeal.calibration.verification import (
+    CalibrationCheck,
+    CameraLook,
+    CannotVerifyError,
     LoggedCheck,
     LoggedShift,
     append,
-    find_creeps,
-    log_of,
-    read_log,
-)
-from corporeal.calibration.detection import detect
-from corporeal.calibration.look import CameraLook, compare_looks, reference_from, with_reference
-from corporeal.calibration.marker import see_marker
-from corporeal.calibration.verification import (
-    CalibrationCheck,
-    CannotVerifyError,
     check_resolution,
     compare,
+    compare_looks,
     describe_check,
     find_causes,
+    find_creeps,
     lens_of,
+    log_of,
+    read_log,
+    reference_from,
+    see_marker,
+    with_reference,
 )
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array, matrix_from_vector

@@ -8,18 +8,22 @@ import pytest
 from sqlalchemy import select
 from tests.catalog.entries import entry
 
-from corporeal.catalog import halts
 from corporeal.catalog.audit import events_of, latest_events
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import (
     EpisodeMark,
+    StationCheck,
     add_episodes,
     decisions_of,
+    hold_late,
+    lift_halt,
+    list_checks,
+    list_halts,
     mark_episodes,
     move_episodes,
     states_of,
+    take_check,
 )
-from corporeal.catalog.halts import StationCheck, hold_late, lift_halt, list_halts, take_check
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.tables import EPISODE, HELD
 
@@ -170,5 +174,5 @@ def test_checks_are_listed_by_station_the_oldest_first(database: Database) -> No
             take_check(connection, check(seconds, passed=True), who="anna")
         take_check(connection, check(200, passed=True), who="anna")
     with database.read() as connection:
-        listed = halts.list_checks(connection, "cell")
+        listed = list_checks(connection, "cell")
     assert [each.at[:19] for each in listed] == [moment(50)[:19], moment(200)[:19]]

@@ -3,7 +3,6 @@ from . import audit as audit
 from . import audit_proof as audit_proof
 from . import database as database
 from . import episodes as episodes
-from . import halts as halts
 from . import ingestion as ingestion
 from . import permission as permission
 from . import query as query

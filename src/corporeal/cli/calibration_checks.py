@@ -12,25 +12,21 @@ import typer
 import yaml
 
 from corporeal.calibration.board import open_board
-from corporeal.calibration.check_log import (
-    LoggedCheck,
-    append,
-    find_creeps,
-    log_of,
-    read_log,
-)
-from corporeal.calibration.look import (
-    CameraLook,
-    camera_of,
-    compare_looks,
-    look_at,
-    reference_from,
-    with_reference,
-)
 from corporeal.calibration.verification import (
     CalibrationCheck,
+    CameraLook,
+    LoggedCheck,
+    append,
+    camera_of,
     check_resolution,
+    compare_looks,
+    find_creeps,
+    log_of,
+    look_at,
     markers_of,
+    read_log,
+    reference_from,
+    with_reference,
 )
 from corporeal.catalog.accounts import system_user
 from corporeal.cli.check_notes import lift_in, moment_now, note_check, show_creep

@@ -6,15 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from corporeal import catalog
-from corporeal.calibration.check_log import (
+from corporeal.calibration.verification import (
+    CalibrationCheck,
     Creep,
     append,
+    describe_check,
     find_creeps,
     log_of,
     logged,
     read_log,
 )
-from corporeal.calibration.verification import CalibrationCheck, describe_check
 from corporeal.cli.output import console, emphasise, print_json, stderr
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.errors import CorporealError
@@ -31,7 +32,7 @@ def note_check(
     log_only: bool = False,
     as_json: bool = False,
     quiet: bool = False,
-) -> catalog.halts.Halt | None:
+) -> catalog.episodes.Halt | None:
     """Into the log and, where there is one, the workspace; says what it found and did."""
     append(log_of(document), logged(check))
     creeps = find_creeps(read_log(log_of(document)), check.calibration)
@@ -67,19 +68,19 @@ def note_check(
 
 def _note_in_workspace(
     check: CalibrationCheck, root: Path | None, station: str | None
-) -> catalog.halts.Halt | None:
+) -> catalog.episodes.Halt | None:
     if root is None and not catalog.workspace.is_here():
         stderr().print("no workspace here: the check is in the log alone (-w WORKSPACE)",
                        style="dim")  # fmt: skip
         return None
     entry = logged(check).to_json()
-    noted = catalog.halts.StationCheck(check.calibration, check.at, check.passed,
+    noted = catalog.episodes.StationCheck(check.calibration, check.at, check.passed,
                                        entry["shifts"], station, check.source)  # fmt: skip
     with (
         enter_workspace(root, "ingest") as (workspace, actor),
         workspace.database.write() as connection,
     ):
-        return catalog.halts.take_check(connection, noted, who=actor.name, why=reason_of(check))
+        return catalog.episodes.take_check(connection, noted, who=actor.name, why=reason_of(check))
 
 
 def reason_of(check: CalibrationCheck) -> str:
@@ -93,21 +94,21 @@ def reason_of(check: CalibrationCheck) -> str:
 
 def lift_in(
     root: Path | None, document: Calibration | None, key: str | None, reason: str
-) -> catalog.halts.LiftedHalt:
+) -> catalog.episodes.LiftedHalt:
     """Lift the halt of this key, or the only open one."""
     with (
         enter_workspace(root, "judge") as (workspace, actor),
         workspace.database.write() as connection,
     ):
         found = [
-            halt for halt in catalog.halts.list_halts(connection, lifted=False)
+            halt for halt in catalog.episodes.list_halts(connection, lifted=False)
             if document is None or halt.calibration.partition("@")[0] == document.name
         ]  # fmt: skip
         if key is None and len(found) != 1:
             names = ", ".join(f"{halt.key} ({halt.calibration})" for halt in found) or "none"
             raise CorporealError(f"halt, got {len(found)} open ones: {names}; expected one. "
                                  "Name it with --key.")  # fmt: skip
-        return catalog.halts.lift_halt(connection, key or found[0].key, why=reason, by=actor)
+        return catalog.episodes.lift_halt(connection, key or found[0].key, why=reason, by=actor)
 
 
 def moment_now() -> str:

@@ -2,6 +2,7 @@ from . import calibration as calibration
 from . import card as card
 from . import coverage as coverage
 from . import protocol as protocol
+from . import verification as verification
 from .calibration import Calibration as Calibration
 from .protocol import Protocol as Protocol
 from .protocol import open_protocol as open_protocol

@@ -1,3 +1,11 @@
+from .halts import Halt as Halt
+from .halts import LiftedHalt as LiftedHalt
+from .halts import StationCheck as StationCheck
+from .halts import hold_late as hold_late
+from .halts import lift_halt as lift_halt
+from .halts import list_checks as list_checks
+from .halts import list_halts as list_halts
+from .halts import take_check as take_check
 from .marks import MOST_MARKED as MOST_MARKED
 from .marks import EpisodeDecision as EpisodeDecision
 from .marks import EpisodeMark as EpisodeMark

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.audit import Change, record, take_turn
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.episodes.halts import hold_late
 from corporeal.catalog.episodes.reading import (
     StoredEpisode,
     find_by_hash,
@@ -26,7 +27,6 @@ from corporeal.catalog.episodes.writing import (
     find_version_conflict,
     move_episodes,
 )
-from corporeal.catalog.halts import hold_late
 from corporeal.catalog.ingestion.inspection import (
     IngestOptions,
     Inspected,

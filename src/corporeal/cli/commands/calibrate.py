@@ -16,7 +16,13 @@ from corporeal.calibration.camera import (
     calibrate_camera,
     camera_settings,
 )
-from corporeal.calibration.certainty import UncertaintyMap, compare_halves, uncertainty_map
+from corporeal.calibration.certainty import (
+    UncertaintyMap,
+    compare_halves,
+    describe_camera,
+    plot_camera,
+    uncertainty_map,
+)
 from corporeal.calibration.files import (
     camera_record,
     force_record,
@@ -37,7 +43,6 @@ from corporeal.calibration.hand_eye import (
     solve_hand_eye,
 )
 from corporeal.calibration.mistakes import find_mistakes
-from corporeal.calibration.report import describe_camera, plot_camera
 from corporeal.calibration.views import FoundViews, find_views
 from corporeal.cli import calibration_checks
 from corporeal.cli.command import Command, argument, group, option

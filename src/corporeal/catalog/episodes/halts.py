@@ -17,7 +17,9 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, or_
 
 from corporeal.catalog.audit import Change, now, record, take_turn
 from corporeal.catalog.database import CatalogError, check_text, json_value
-from corporeal.catalog.episodes import NEXT, State, decisions_of, parts_of
+from corporeal.catalog.episodes.marks import decisions_of
+from corporeal.catalog.episodes.reading import parts_of
+from corporeal.catalog.episodes.rows import NEXT, State
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import DECISION, EPISODE, HALT, HELD, STATION_CHECK
 from corporeal.units import SECOND_NS

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.calibration.camera import CameraSolution
-from corporeal.calibration.certainty import UncertaintyMap
+from corporeal.calibration.certainty.uncertainty import UncertaintyMap
 from corporeal.calibration.guidance import NextView
 from corporeal.words import counted
 

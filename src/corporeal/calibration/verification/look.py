@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from corporeal.calibration.board import Board
 from corporeal.calibration.detection import BoardView, detect
-from corporeal.calibration.marker import MarkerSight, see_marker
-from corporeal.calibration.verification import (
+from corporeal.calibration.verification.marker import MarkerSight, see_marker
+from corporeal.calibration.verification.marker_check import (
     CannotVerifyError,
     MarkerShift,
     compare,

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import TypeAdapter
 
-from corporeal.calibration.verification import CalibrationCheck, MarkerShift
+from corporeal.calibration.verification.marker_check import CalibrationCheck, MarkerShift
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
 

@@ -16,7 +16,7 @@ import scipy
 
 from corporeal.calibration.board import Board
 from corporeal.calibration.lens import Lens
-from corporeal.calibration.marker import MarkerSight
+from corporeal.calibration.verification.marker import MarkerSight
 from corporeal.errors import CorporealError
 from corporeal.geometry import (
     Array,
