@@ -191,9 +191,10 @@ def test_two_cameras_clear_each_other_of_a_marker_that_moved(verified: Calibrati
 
 
 def logged(number: int, off: Array, calibration: str = "cell@1.0.0") -> LoggedCheck:
-    values = tuple(float(value) for value in off)
-    shift = LoggedShift("left", "head_left", values[:3], values[3:], (1.0,) * 3, (1.0,) * 3,
-                        9.0, 9.0, "nothing")  # fmt: skip
+    turn = (float(off[0]), float(off[1]), float(off[2]))
+    shifted = (float(off[3]), float(off[4]), float(off[5]))
+    one = (1.0, 1.0, 1.0)
+    shift = LoggedShift("left", "head_left", turn, shifted, one, one, 9.0, 9.0, "nothing")
     at = f"2026-11-{1 + number // 24:02d}T{number % 24:02d}:00:00+00:00"
     return LoggedCheck("check", at, calibration, "anna", passed=True, shifts=(shift,))
 
