@@ -33,6 +33,7 @@ _MOST_STRANGERS = 32
 _LATEST = 31
 State = Literal["waiting", "good", "slow", "silent"]
 ClockState = Literal["estimating", "known", "on arrival"]
+CalibrationState = Literal["good", "due", "overdue", "halted"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,22 @@ class StreamHealth:
 
 
 @dataclass(frozen=True)
+class CalibrationHealth:
+    """Whether the station's calibration holds. Once `halted`, no episode begins.
+
+    `checked_at` is when its markers were last seen where they should be, `due_at` when they are
+    to be seen again, both ISO 8601; `sentence` says what that means, `ask` what to do about it.
+    """
+
+    reference: str
+    state: CalibrationState
+    sentence: str
+    checked_at: str | None = None
+    due_at: str | None = None
+    ask: str = ""
+
+
+@dataclass(frozen=True)
 class Health:
     """The whole recorder at one moment."""
 
@@ -84,6 +101,8 @@ class Health:
     """The groups of cameras that share a hardware trigger."""
     unsaved_s: float = 0.0
     """The age of the oldest sample that was not on disk, at its worst in the last second."""
+    calibration: CalibrationHealth | None = None
+    """None for a station whose calibration names no markers."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the web page and the file."""
@@ -256,6 +275,7 @@ class HealthMonitor:
         unsaved_s: float = 0.0,
         asks: tuple[str, ...] = (),
         facts: Mapping[str, str] | None = None,
+        calibration: CalibrationHealth | None = None,
     ) -> Health:
         """Everything, now."""
         with self._lock:
@@ -293,10 +313,12 @@ class HealthMonitor:
                     for group in triggers
                     for camera, count in group.missed.items()
                 ),
+                *_uncalibrated(calibration),
             ),
-            asks=asks,
+            asks=(*asks, *([calibration.ask] if calibration and calibration.ask else [])),
             facts=dict(facts or {}),
             triggers=triggers,
+            calibration=calibration,
         )
 
     def _alarms(
@@ -338,6 +360,12 @@ def _unsaved(unsaved_s: float) -> list[str]:
         f"samples waited {1e3 * unsaved_s:.0f} ms for the disk, and a power cut would lose them: "
         "end other programs, use a faster disk, or record fewer or smaller pictures"
     ]
+
+
+def _uncalibrated(calibration: CalibrationHealth | None) -> list[str]:
+    if calibration is None or calibration.state not in ("overdue", "halted"):
+        return []
+    return [calibration.sentence]
 
 
 def write_health(path: Path, health: Health) -> None:

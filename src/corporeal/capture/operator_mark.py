@@ -12,7 +12,7 @@ from corporeal.episode.facts import CORRECTION, check_mode
 from corporeal.errors import CorporealError
 
 LONGEST_TEXT = 500
-What = Literal["segment", "note", "outcome", "answer", "button"]
+What = Literal["segment", "note", "outcome", "answer", "button", "check"]
 
 
 class MarkError(CorporealError):
@@ -21,7 +21,8 @@ class MarkError(CorporealError):
 
 @dataclass(frozen=True)
 class OperatorMark:
-    """One mark: a segment begins, a note, how it ended, an answer, or the button was pressed."""
+    """One mark: a segment begins, a note, how it ended, an answer, the button was pressed,
+    or the calibration is to be checked."""
 
     what: What
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -93,6 +94,10 @@ def _button(_: Mapping[str, Any]) -> OperatorMark:
     return OperatorMark("button")
 
 
+def _check(_: Mapping[str, Any]) -> OperatorMark:
+    return OperatorMark("check")
+
+
 def _text(values: Mapping[str, Any], name: str, *, is_needed: bool = True) -> str | None:
     value = values.get(name)
     if value is None and not is_needed:
@@ -123,6 +128,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], OperatorMark]] = {
     "note": _note,
     "answer": _answer,
     "button": _button,
+    "check": _check,
 }
 _FIELDS = {
     "segment": ("mode", "end", "note"),
@@ -131,4 +137,5 @@ _FIELDS = {
     "note": ("text",),
     "answer": ("question", "answer"),
     "button": (),
+    "check": (),
 }

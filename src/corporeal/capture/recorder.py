@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from corporeal.capture.clock import HostClock
 from corporeal.capture.conversion import episode_from_journal
 from corporeal.capture.driver import DriverError, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.encoding import Encoding
-from corporeal.capture.health import Health, HealthMonitor
+from corporeal.capture.health import CalibrationHealth, Health, HealthMonitor
 from corporeal.capture.open_episode import OpenEpisode, make_folder, open_take
 from corporeal.capture.operator_mark import OperatorMark, segment_mark
 from corporeal.capture.pre_roll import Packed, PreRoll
@@ -48,6 +48,27 @@ class RecorderSettings:
     stall_s: float = 10.0
 
 
+class StationWatch(Protocol):
+    """Who knows whether the calibration of the station still holds."""
+
+    def health(self) -> CalibrationHealth:
+        """Where it stands now."""
+        ...
+
+    def facts(self) -> Mapping[str, Any]:
+        """What an episode that begins now says of its calibration."""
+        ...
+
+    def request(self) -> None:
+        """Somebody asks for a check now."""
+        ...
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether no episode may begin."""
+        ...
+
+
 class Recorder:
     """Runs sources until they end, enough episodes are made, or `stop` is called.
 
@@ -65,6 +86,7 @@ class Recorder:
         on_health: Callable[[Health], None] | None = None,
         on_picture: Callable[[str, Any], None] | None = None,
         on_episode: Callable[[Path], None] | None = None,
+        watch: StationWatch | None = None,
     ) -> None:
         self.team = team or TeamDocuments()
         self.rig: Rig = join_sources(sources, self.team.schema)
@@ -78,7 +100,7 @@ class Recorder:
         self._is_live = any(source.driver.is_live for source in sources)
         self._schema = self.rig.resolve()
         self._trigger = trigger or Automatic(at_once=sources[0].driver.is_live)
-        self._on_health, self._on_episode = on_health, on_episode
+        self._on_health, self._on_episode, self._watch = on_health, on_episode, watch
         self._clock = HostClock()
         make_folder(settings.out)
         self._monitor = HealthMonitor(
@@ -156,6 +178,12 @@ class Recorder:
             if not isinstance(self._trigger, Button):
                 return "a press of the button; expected a recorder with the trigger key."
             self._trigger.press()
+        elif mark.what == "check":
+            if self._watch is None:
+                return (
+                    "a check of the calibration; expected a recorder whose calibration has markers."
+                )
+            self._watch.request()
         elif self._running is None if mark.what == "segment" else not self._takes:
             return f"{mark.what}: no episode is open that it could be of."
         else:
@@ -197,6 +225,7 @@ class Recorder:
             unsaved_s=max(unsaved_s, default=0.0),
             asks=self._start_watch.asks() if self._running is None else (),
             facts={name: str(facts[name]) for name in _NAMED if facts.get(name)},
+            calibration=None if self._watch is None else self._watch.health(),
         )
 
     def _moment_ns(self) -> int:
@@ -305,7 +334,8 @@ class Recorder:
         is_wanted = self._started != self.settings.episodes and self._error is None
         is_wanted = is_wanted and not self._stopping.is_set()
         if cue == "start" and running is None and is_wanted:
-            self._start(seen, facts)
+            if self._watch is None or not self._watch.is_halted:
+                self._start(seen, facts)
         elif cue == "end" and running is not None:
             running.end(seen.arrival_ns, facts)
         if isinstance(item, Taken):
@@ -336,6 +366,8 @@ class Recorder:
         metadata = {**self.rig.metadata, **self.settings.metadata, **facts}
         if self.rig.problems:
             metadata["source_problems"] = list(self.rig.problems)
+        if self._watch is not None:
+            metadata["calibration"] = {**metadata["calibration"], **self._watch.facts()}
         warnings = self._start_watch.begin(metadata, time.monotonic() - self._began_s)
         take, self._index = open_take(
             self.settings.out,

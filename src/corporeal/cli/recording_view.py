@@ -72,6 +72,8 @@ def _page(health: Health) -> Group:
         (f"{disk}, {health.elapsed_s:.0f} s", "dim"),
     )
     asks = [Text(f"> {line}", style="cyan") for line in health.asks]
+    if health.calibration is not None and health.calibration.state in ("good", "due"):
+        asks.insert(0, Text(health.calibration.sentence, style="dim"))
     asks += [Text(f"trigger group {group.name}: {group.skew_ms:.1f} ms apart", style="dim")
              for group in health.triggers if group.skew_ms is not None]  # fmt: skip
     alarms = (Text(f"! {alarm}", style="bold red") for alarm in health.alarms)

@@ -25,3 +25,5 @@ from .marker_check import find_causes as find_causes
 from .marker_check import lens_of as lens_of
 from .marker_check import make_reference as make_reference
 from .marker_check import markers_of as markers_of
+from .standing import StationStanding as StationStanding
+from .standing import standing_of as standing_of

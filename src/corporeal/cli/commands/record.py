@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +22,7 @@ from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.output import COLOURS, AsJson, console, emphasise, print_json, stderr
 from corporeal.cli.recording_view import RecordingView
+from corporeal.cli.session_checks import SessionChecks
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode import Episode
 from corporeal.episode.facts import CORRECTION, read_facts
@@ -65,6 +66,13 @@ def record(
         option("An option of the driver, NAME=VALUE; of several, SOURCE.NAME=VALUE.", "--set"),
     ] = None,
     metadata: Annotated[list[str] | None, option("A metadata field, NAME=VALUE.", "--meta")] = None,
+    despite_halt: Annotated[
+        str | None,
+        option(
+            "Why to record although the station's calibration failed its check; kept in every "
+            "episode."
+        ),
+    ] = None,
     health_port: Annotated[
         int | None, option("Port to publish health on; else one of 8790 to 8799.", min=0, max=65535)
     ] = None,
@@ -82,7 +90,9 @@ def record(
     A page or a foot pedal of this machine may mark segments, interventions, outcomes and notes: the
     address and the token are in marks.json beside the episodes, for this user alone.
     Every episode is judged by another process as soon as it is written, while the next one is
-    recorded; a verdict does not change the exit code.
+    recorded; a verdict does not change the exit code. Where the calibration names markers, they
+    are looked at at the start, at the end and as often as it says; while a check has failed, no
+    episode begins.
 
     Example: [bold]corporeal record --driver sim --task pick_place --episodes 5 --out demos[/bold]
     """
@@ -117,6 +127,10 @@ def record(
                                  batch=None if root is None else session)  # fmt: skip
             judge = _open_judge(stack, view, terms)
         cues = _trigger(trigger, sources, team)
+        checks = _open_checks(
+            stack, _calibration_file(rig, calibration, team), team, root=root,
+            station=facts.get("station"), override=despite_halt,
+        )  # fmt: skip
         take_precedence()
         recorder = Recorder(
             sources,
@@ -124,15 +138,19 @@ def record(
             team=team,
             trigger=cues,
             on_health=view.show,
-            on_picture=view.show_picture,
+            on_picture=_shown(view, checks),
             on_episode=None if judge is None else judge.judge,
+            watch=checks,
         )
         view.take_marks(recorder)
         _show_card(recorder, quiet=as_json)
         if isinstance(cues, Button):
-            threading.Thread(target=_watch_keys, args=(cues, recorder), daemon=True).start()
-            stderr().print("press Enter to start, and again to end, an episode; "
-                           "i and Enter where a person corrects the policy, and again")  # fmt: skip
+            threading.Thread(target=_watch_keys, args=(cues, recorder, checks), daemon=True).start()
+            stderr().print(
+                "press Enter to start, and again to end, an episode; "
+                "i and Enter where a person corrects the policy, and again"
+                + ("" if checks is None else "; c and Enter to check the calibration")
+            )
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
     _report(recorder, paths, judge.verdicts if judge is not None else [], cues, as_json)
@@ -146,6 +164,47 @@ def take_precedence() -> None:
     """
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
+
+
+def _calibration_file(rig: Path | None, named: Path | None, team: TeamDocuments) -> Path | None:
+    """The file of the calibration that episodes follow; its log of checks lies beside it."""
+    if rig is None or team.rig is None or "calibration" not in team.rig.follows:
+        return named
+    return rig.parent / team.rig.follows["calibration"]
+
+
+def _open_checks(
+    stack: ExitStack, path: Path | None, team: TeamDocuments, *, root: Path | None,
+    station: Any, override: str | None,
+) -> SessionChecks | None:  # fmt: skip
+    """The checks of this session, where the calibration names markers; raises while halted."""
+    document = team.calibration
+    if document is None or document.verification is None or path is None:
+        if override is not None:
+            raise CorporealError(
+                "--despite-halt, got no calibration with markers; expected one that can be halted. "
+                "Leave it out."
+            )
+        return None
+    page = stderr()
+    checks = SessionChecks(
+        path, document, root=root, station=None if station is None else str(station),
+        override=override, say=lambda line: page.print(line, soft_wrap=True, markup=False),
+    )  # fmt: skip
+    checks.require_good()
+    return stack.enter_context(checks)
+
+
+def _shown(view: RecordingView, checks: SessionChecks | None) -> Callable[[str, Any], None]:
+    """Who gets the pictures of the cameras."""
+    if checks is None:
+        return view.show_picture
+
+    def show(stream: str, picture: Any) -> None:
+        view.show_picture(stream, picture)
+        checks.show_picture(stream, picture)
+
+    return show
 
 
 def _show_card(recorder: Recorder, *, quiet: bool) -> None:
@@ -278,10 +337,13 @@ def _trigger(
     raise UnknownNameError("trigger", str(name), ("auto", "motion", "key"))
 
 
-def _watch_keys(button: Button, recorder: Recorder) -> None:
+def _watch_keys(button: Button, recorder: Recorder, checks: SessionChecks | None) -> None:
     is_correcting = False
     for line in sys.stdin:
-        if line.strip().lower() == "i":
+        word = line.strip().lower()
+        if word == "c" and checks is not None:
+            checks.request()
+        elif word == "i":
             is_correcting = not is_correcting
             recorder.mark(CORRECTION if is_correcting else None)
         else:

@@ -22,19 +22,44 @@ def find(
     carries hold for it. What people state later with `corporeal rejudge --calibration-end` (or
     `--calibration-start`) comes before both.
 
+    A recorder also writes down that the check of the station's markers was overdue (`check`), which
+    counts unless the end was verified, and that somebody recorded although it had failed (`halt`).
+
     Why: a camera that moved makes every picture disagree with the joints beneath it.
     Fix: calibrate again; hold back every episode since the last good verification.
     """
     ends = _verifications(subject)
-    if not ends:
+    said = _mapping(subject.recording.facts.other.get("calibration"))
+    yield from _judge_station(said, is_confirmed=_is_good(ends.get("end"), max_position_m))
+    if not ends and not said.keys() & {"halt", "check"}:
         raise NotAssessed("the metadata holds no verification of the calibration")
     for name, end in ends.items():
         yield from _judge(name, end, max_position_m, max_rotation_rad)
     ids = {str(end["id"]) for end in ends.values() if "id" in end}
     if len(ids) > 1:
         yield Finding(f"the calibration changed during the episode: {' and '.join(sorted(ids))}")
-    if "end" not in ends:
+    if ends and "end" not in ends:
         yield Finding("the calibration was not verified at the end", severity="note")
+
+
+def _judge_station(said: Mapping[str, Any], *, is_confirmed: bool) -> Findings:
+    """What the recorder knew of the station's markers as the episode began."""
+    halt, check = _mapping(said.get("halt")), _mapping(said.get("check"))
+    if halt:
+        why = str(halt.get("override") or "no reason given")[:200]
+        yield Finding(f"recorded although the calibration had failed its check: {why}")
+    if check.get("state") == "overdue" and not is_confirmed:
+        last = check.get("last")
+        since = f"last passed at {str(last)[:16]}" if last else "never made"
+        yield Finding(f"the check of the calibration was overdue: {since}")
+
+
+def _is_good(end: Mapping[str, Any] | None, max_position_m: float) -> bool:
+    """Whether the end was verified, and held."""
+    if not end or end.get("passed") is False:
+        return False
+    error = end.get(_ERRORS[0])
+    return not isinstance(error, int | float) or error <= max_position_m
 
 
 def _verifications(subject: Subject) -> dict[str, Mapping[str, Any]]:

@@ -71,6 +71,22 @@ describe("alarms", () => {
     expect(withoutNumbers(first?.sentence ?? "")).toBe(withoutNumbers(later?.sentence ?? ""));
   });
 
+  it("are loud for a calibration that is halted, and told for one whose check is overdue", () => {
+    const sentence = "cell@1.0.1 is halted: head_left was moved by 4.2 mm; no episode begins";
+    const calibration = {
+      reference: "cell@1.0.1",
+      state: "halted" as const,
+      sentence,
+      checked_at: null,
+      due_at: null,
+      ask: "",
+    };
+    const halted = { ...health, alarms: [sentence], calibration };
+    expect(alarmsOf({ ...recorder, health: halted })[0]?.isLoud).toBe(true);
+    const overdue = { ...halted, calibration: { ...calibration, state: "overdue" as const } };
+    expect(alarmsOf({ ...recorder, health: overdue })[0]?.isLoud).toBe(false);
+  });
+
   it("are quiet for samples that were refused", () => {
     const alarms = [
       "observations/head_left: 3 samples refused, last because the encoder was behind",

@@ -35,8 +35,21 @@ export interface Health {
   unsaved_s?: number;
   disk_free_bytes: number;
   alarms: string[];
+  /** What the operator is to do before the next episode. */
+  asks?: string[];
   /** Station, operator and task, as far as the recorder was told. */
   facts?: Record<string, string>;
+  /** None for a station whose calibration names no markers. */
+  calibration?: CalibrationHealth | null;
+}
+
+export interface CalibrationHealth {
+  reference: string;
+  state: "good" | "due" | "overdue" | "halted";
+  sentence: string;
+  checked_at: string | null;
+  due_at: string | null;
+  ask: string;
 }
 
 export interface Recorder {
@@ -66,6 +79,10 @@ const todoSlow =
   "What is recorded is whole as long as nothing fails; see what else runs on this machine.";
 const todoGone =
   "Look at the terminal in which it runs. What it recorded is safe: after a crash, run corporeal recover on its folder.";
+const todoHalted =
+  "No episode begins. Fasten what moved and calibrate again, or lift the halt with a reason on the Calibrations page.";
+const todoOverdue =
+  "Episodes say that nobody checked. Bring the marker into view, all at rest: the recorder looks by itself.";
 const todoOther = "The samples that came are recorded; see the table for which stream and why.";
 
 function keyOf(address: string, sentence: string): string {
@@ -97,6 +114,10 @@ export function alarmsOf(recorder: Recorder): Alarm[] {
     const key = keyOf(address, sentence);
     if (health?.streams.some((stream) => isDead(stream, sentence)))
       return { key, sentence, isLoud: true, todo: todoStream };
+    if (sentence === health?.calibration?.sentence) {
+      const isHalted = health.calibration.state === "halted";
+      return { key, sentence, isLoud: isHalted, todo: isHalted ? todoHalted : todoOverdue };
+    }
     if (sentence.includes("left on the disk"))
       return { key, sentence, isLoud: true, todo: todoDisk };
     if (sentence.startsWith("samples waited "))

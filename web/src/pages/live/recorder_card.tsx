@@ -39,6 +39,7 @@ export function RecorderCard({ recorder }: { recorder: Recorder }) {
       {health && (
         <div className={isOld ? "recorder-old" : undefined}>
           <Facts health={health} />
+          <Asks health={health} />
           <Pictures recorder={recorder} />
           <StreamTable recorder={recorder} />
         </div>
@@ -84,6 +85,29 @@ function Facts({ health }: { health: Health }) {
         </div>
       ))}
     </dl>
+  );
+}
+
+const chips = { good: "accepted", due: "", overdue: "quarantine", halted: "fail" };
+
+/** How the calibration stands, and what the operator is to do before the next episode. */
+function Asks({ health }: { health: Health }) {
+  const { calibration, asks = [] } = health;
+  if (!calibration && !asks.length) return null;
+  return (
+    <ul className="recorder-asks" aria-label="Before the next episode">
+      {calibration && (
+        <li>
+          <span className={`chip ${chips[calibration.state]}`}>
+            calibration {calibration.state}
+          </span>{" "}
+          {calibration.sentence}
+        </li>
+      )}
+      {asks.map((ask) => (
+        <li key={ask}>{ask}</li>
+      ))}
+    </ul>
   );
 }
 
