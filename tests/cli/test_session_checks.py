@@ -102,7 +102,7 @@ def test_a_bump_halts_the_session_holds_in_the_workspace_and_a_lift_lets_it_go_o
     lines: list[str] = []
     with session(cell, lines, root=root, station="s1") as checks:
         show_until(checks, looks["bumped"], lambda: bool(lines))
-        assert checks.is_halted
+        assert checks.health().state == "halted"
         assert "head_left or verification_a4 was moved by 5" in checks.health().sentence
         with pytest.raises(CorporealError, match=r"got a failed check .* --despite-halt WHY"):
             checks.require_good()
