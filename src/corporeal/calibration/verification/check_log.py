@@ -21,11 +21,11 @@ from pydantic import TypeAdapter
 from corporeal.calibration.verification.marker_check import CalibrationCheck, MarkerShift
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
+from corporeal.schema import roles
 
 # Weight of the newest check, half of the shift that is looked for, and where both raise an alarm.
 _NEWEST, _SLACK, _CREPT, _EWMA_SIGMAS = 0.2, 0.5, 5.0, 3.5
 _MOST_BYTES = 64 << 20
-_AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,9 @@ def find_creeps(entries: Sequence[LoggedCheck], calibration: str) -> list[Creep]
     for entry in entries:
         for shift in entry.shifts if entry.calibration == calibration and entry.passed else ():
             series.setdefault((shift.camera, shift.marker), []).append(shift.in_sigmas)
-    names = [f"turn about {axis}" for axis in _AXES] + [f"shift along {axis}" for axis in _AXES]
+    names = [f"turn about {axis}" for axis in roles.POSITION] + [
+        f"shift along {axis}" for axis in roles.POSITION
+    ]
     creeps = []
     for (camera, marker), rows in series.items():
         ewma, cusum = _charts(np.array(rows))
