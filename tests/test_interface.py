@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,22 @@ def test_several_bags_open_as_one_dataset_and_leave_nothing_behind(
     with pytest.raises(corporeal.CorporealError):
         corporeal.open_dataset([bags[0], torn])
     assert not list(tmp_path.glob("corporeal-bag-*"))
+
+
+def test_a_folder_of_bags_is_one_dataset_of_them(shared_data: Path, tmp_path: Path) -> None:
+    logs = shared_data / "robot_logs"
+    dataset = corporeal.open_dataset(logs / "ros1_joint_states_burst_time")
+    names = [dataset.open(number).source.name for number in dataset.episodes]
+    assert names == [f"{letter}-Shape-1_joints.bag" for letter in "CGN"]
+    # A bag of ROS 2 is a folder itself, and not looked into.
+    pair = corporeal.open_dataset(logs / "ros2_mcap_db3_pair")
+    assert [pair.open(number).source.name for number in pair.episodes] == [
+        "test_bag_mcap", "test_bag_sqlite3"]  # fmt: skip
+    deep = tmp_path / "lab" / "monday"
+    deep.mkdir(parents=True)
+    shutil.copy(logs / "ros1_joint_states_burst_time" / "C-Shape-1_joints.bag", deep)
+    (deep / "again.bag").symlink_to(deep / "C-Shape-1_joints.bag")
+    assert len(corporeal.open_dataset(tmp_path).episodes) == 1
 
 
 def test_what_does_not_exist_is_said_in_one_sentence(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from corporeal.capture.driver import RecordingSource, Rig, drivers, parse_options
@@ -30,6 +31,7 @@ Source = Path | str | Dataset | Sequence[Path | str]
 """An episode file, a folder of them, a dataset of any known format, a bag, or several of these."""
 
 _BAGS = {".bag": "rosbag", ".db3": "rosbag", ".mcap": "mcap"}
+_MOST_BAGS = 1000
 
 
 def open(path: Path | str, *, robot: str | None = None) -> Episode | Dataset:  # noqa: A001
@@ -83,6 +85,7 @@ def dataset_opener(
             raise CorporealError(
                 f"{path} does not exist; expected an episode, a folder of them or a dataset."
             )
+    paths = [each for path in paths for each in _bags_inside(path) or [path]]
     ready = [
         _record_bag(path, make_folder(), robot) if _bag_driver(path) else path for path in paths
     ]
@@ -180,6 +183,28 @@ def _bag_driver(path: Path) -> str | None:
     if path.is_dir() and (path / "metadata.yaml").is_file():
         return "rosbag"
     return _BAGS.get(path.suffix) if path.is_file() else None
+
+
+def _bags_inside(folder: Path) -> list[Path]:
+    """The bags in a folder that is neither a bag nor a dataset, in order of name; else none.
+
+    Those of the folder itself, or those of the folders in it, up to two levels down.
+    """
+    if not folder.is_dir() or _bag_driver(folder) or any(
+        each.read and each.recognises(folder) for each in formats().values()
+    ):  # fmt: skip
+        return []
+    for pattern in ("*", "*/*", "*/*/*"):
+        inside = sorted(each for each in folder.glob(pattern) if not each.is_symlink())
+        bags = list(islice(filter(_bag_driver, inside), _MOST_BAGS + 1))
+        if len(bags) > _MOST_BAGS:
+            raise CorporealError(
+                f"{folder}: bags, got more than {_MOST_BAGS}; expected fewer at once. "
+                "Take them in with: corporeal watch-folder."
+            )
+        if bags:
+            return bags
+    return []
 
 
 def describe_bag(path: Path | str, *, robot: str | None = None) -> Rig | None:

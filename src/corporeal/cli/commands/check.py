@@ -197,7 +197,7 @@ def _not_of_the_set(reasons: Mapping[str, str]) -> Iterator[str]:
     for reason, names in list(by_reason.items())[:_MOST_REASONS]:
         yield f"set: not judged by {some_of(names)}: {reason}"
     if len(by_reason) > _MOST_REASONS:
-        yield f"and for {len(by_reason) - _MOST_REASONS} more reasons (see --json)"
+        yield f"and for {counted(len(by_reason) - _MOST_REASONS, 'more reason')} (see --json)"
 
 
 def _company(neighbours: Neighbours) -> str:

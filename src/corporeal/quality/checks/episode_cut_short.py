@@ -8,6 +8,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.motion import END_SPEED
+from corporeal.words import counted
 
 
 def find(
@@ -66,7 +67,9 @@ def _groups(batch: Batch, min_episodes: int, max_rest: float) -> list[list[Synop
     large += [group for group in together.values() if len(group) >= min_episodes]
     if not large:
         most = max(map(len, together.values()), default=0)
-        raise NotAssessed(f"the ends of {most} episodes are known; {min_episodes} are needed")
+        raise NotAssessed(
+            f"the ends of {counted(most, 'episode')} are known; {min_episodes} are needed"
+        )
     resting = [
         group
         for group in large

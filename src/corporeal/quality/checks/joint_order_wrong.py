@@ -8,7 +8,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.arm_order import PREFIX, UNNATURAL
-from corporeal.words import some_of
+from corporeal.words import counted, some_of
 
 # A change that gains this share of the best one is named beside it.
 RIVAL = 0.8
@@ -45,7 +45,8 @@ def find(
     """
     known = [each for each in batch.episodes if UNNATURAL in each.measures]
     if len(known) < min_episodes:
-        raise NotAssessed(f"both arms are known of {len(known)} episodes; it needs {min_episodes}")
+        arms = counted(len(known), "episode")
+        raise NotAssessed(f"both arms are known of {arms}; {min_episodes} are needed")
     unnatural = float(np.median([each.measures[UNNATURAL] for each in known]))
     limit = min_gain if unnatural >= min_unnatural else min_gain_natural
     ranked = _ranked(known, min_share)

@@ -10,6 +10,7 @@ from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.lag import ACTION_LAG_PREFIX
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
+from corporeal.words import counted
 
 
 def find(
@@ -32,7 +33,8 @@ def find(
     """
     known = [each for each in batch.episodes if len(_lags(each.measures)) >= min_joints]
     if len(known) <= min_others:
-        raise NotAssessed(f"the lag is known of {len(known)} episodes; {min_others + 1} are needed")
+        lags = counted(len(known), "episode")
+        raise NotAssessed(f"the lag is known of {lags}; {min_others + 1} are needed")
     names = sorted(set().union(*(_lags(each.measures) for each in known)))
     table = np.array([[_lags(each.measures).get(n, np.nan) for n in names] for each in known])
     tasks = [each.task for each in known]

@@ -9,6 +9,7 @@ from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.schema import roles
 from corporeal.signal.track import Array
+from corporeal.words import counted
 
 # Columns that must stand out together: one alone may be a habit.
 _TOGETHER = 3
@@ -42,7 +43,7 @@ def find(
     if not large:
         most = max(map(len, groups.values()), default=0)
         raise NotAssessed(
-            f"the largest task has {most} episodes; expected {min_episodes}, "
+            f"the largest task has {counted(most, 'episode')}; expected {min_episodes}, "
             f"or {_ENOUGH_UNNAMED} where no column is named left or right"
         )
     for (task, names), group in large.items():

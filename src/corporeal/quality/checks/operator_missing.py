@@ -3,6 +3,7 @@
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
+from corporeal.words import counted
 
 
 def find(batch: Batch, *, min_named: int = 4, min_share: float = 0.8) -> Findings:
@@ -21,7 +22,10 @@ def find(batch: Batch, *, min_named: int = 4, min_share: float = 0.8) -> Finding
         mode: sum(bool(each.facts.operator) for each in made) for mode, made in by_mode.items()
     }
     if max(named.values(), default=0) < min_named:
-        raise NotAssessed(f"at most {max(named.values(), default=0)} episodes name their operator")
+        most = counted(
+            max(named.values(), default=0), "episode of one mode", "episodes of one mode"
+        )
+        raise NotAssessed(f"operators are named in {most}; {min_named} are needed")
     for mode, made in by_mode.items():
         if named[mode] < max(min_named, min_share * len(made)):
             continue
