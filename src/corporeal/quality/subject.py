@@ -26,6 +26,8 @@ UNDERSTOOD_ENDS = (
     roles.TACTILE, roles.GRIPPER, roles.GRIPPER_TARGET, roles.ANY_POSE, roles.HAND_POSITION,
 )  # fmt: skip
 
+# Encoders step: positions are smoothed by so much before their rate is taken.
+_SMOOTH_S = 0.02
 
 Trait = Literal[
     "state", "action", "joints", "robot", "base", "cameras", "imu", "forces", "torques", "grippers",
@@ -125,7 +127,8 @@ class Subject:
     def action(self) -> Track:
         """What the robot was told: joint targets, or whatever the source calls its action.
 
-        Targets of velocities or torques are none that the positions could be held against.
+        Targets of velocities or torques are none that the positions could be held against; see
+        `command_and_answer`.
         """
         others = self.find_track(*roles.OTHER_TARGETS)
         if others is not None and self.find_track(*roles.COMMANDED) is None:
@@ -133,6 +136,25 @@ class Subject:
                 f"the action is {others.spec.name}, which positions cannot be held against"
             )
         return self.track(*roles.COMMANDED)
+
+    @cached_property
+    def command_and_answer(self) -> tuple[Track, Track]:
+        """What the robot was told, and the stream that should follow it: the same quantity.
+
+        Targets of positions and where the joints are; without any, targets of velocities and how
+        fast the joints turn (the rate of their positions where nothing measures it), or targets of
+        torques and the torques.
+        """
+        others = self.find_track(*roles.OTHER_TARGETS)
+        if others is None or self.find_track(*roles.COMMANDED) is not None:
+            return self.action, self.state
+        if others.spec.name == roles.JOINT_TORQUE_TARGET:
+            return others, self.track(roles.JOINT_TORQUE)
+        velocity = self.find_track(roles.JOINT_VELOCITY)
+        if velocity is not None:
+            return others, velocity
+        position = self.track(roles.JOINT_POSITION)
+        return others, replace(position, values=position.smooth(_SMOOTH_S).rate)
 
     @cached_property
     def footage(self) -> dict[str, VideoFile | ImageSequence]:

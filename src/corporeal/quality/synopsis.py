@@ -23,6 +23,7 @@ from corporeal.quality.evidence.arm_order import arm_order_measures
 from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import end_measures, stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
+from corporeal.quality.evidence.repeats import repeat_measures
 from corporeal.quality.evidence.start_conditions import start_measures
 from corporeal.quality.subject import Subject, attempt
 from corporeal.schema import roles
@@ -65,7 +66,7 @@ def synopsis(subject: Subject, *, pictures: bool) -> Synopsis:
         | {"motion_s": motion_s}
         | start_measures(subject)
         | end_measures(subject)
-        | (picture_measures(subject) if pictures else {}),
+        | (picture_measures(subject) | repeat_measures(subject) if pictures else {}),
     )
 
 

@@ -13,6 +13,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.pictures_unusual import CHECK
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
+from corporeal.quality.evidence.repeats import repeat_measures
 
 
 def episode(number: int, spoil=None) -> Synopsis:  # type: ignore[no-untyped-def]
@@ -63,3 +64,27 @@ def test_episodes_without_pictures_are_not_assessed() -> None:
     bare = tuple(replace(each, views={}) for each in EPISODES)
     with pytest.raises(NotAssessed, match="fewer than 4"):
         list(CHECK.find(Batch(bare)))
+
+
+def test_a_camera_of_half_its_usual_rate_is_found() -> None:
+    shares = f"picture/{CAMERA}/repeated"
+    usual = tuple(replace(each, measures={shares: 0.02}) for each in EPISODES)
+    slow = replace(EPISODES[0], index=9, measures={shares: 0.98})
+    (finding,) = CHECK.find(Batch((*usual, slow)))
+    assert "every picture twice" in finding.message
+    assert finding.episodes == (9,)
+    # Where most run so, that is the camera's rate; and where nobody knows, nothing is said.
+    assert list(CHECK.find(Batch((*(replace(slow, index=n) for n in range(6)), usual[0])))) == []
+    assert list(CHECK.find(Batch((*EPISODES, slow)))) == []
+    # One that another camera of the same episode shows up is told by camera_frozen, once.
+    views = {**slow.views, "other": slow.views[CAMERA]}
+    shown_up = replace(slow, views=views, measures={**slow.measures, "picture/other/repeated": 0.0})
+    assert list(CHECK.find(Batch((*usual, shown_up)))) == []
+
+
+def test_whether_pictures_repeat_is_measured() -> None:
+    def halve(shown: list) -> list:  # type: ignore[type-arg]
+        return [shown[number // 2 * 2] for number in range(len(shown))]
+
+    assert repeat_measures(subject(120))[f"picture/{CAMERA}/repeated"] < 0.1
+    assert repeat_measures(subject(120, change=halve))[f"picture/{CAMERA}/repeated"] > 0.9

@@ -184,7 +184,7 @@ def camera_hangs(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
     )
 
 
-@mistake({"camera_frozen", "frames_dropped"}, {"films"})
+@mistake({"camera_frozen", "frames_dropped", "pictures_unusual"}, {"films"})
 def camera_at_half_rate(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
     """The bus gives every second picture only, and each is written twice."""
     number, camera, _ = _camera(takes, rng)

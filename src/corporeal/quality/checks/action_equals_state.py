@@ -32,7 +32,7 @@ def find(
     """
     if subject.recording.facts.mode == RETARGETED_MOCAP:
         raise NotAssessed("the motion was retargeted: what the robot is to do is all there is")
-    state, action = subject.state, subject.action
+    action, state = subject.command_and_answer
     pairs = _pairs(state, action)
     target = action.values[:, [column for column, _ in pairs]]
     columns = [column for _, column in pairs]

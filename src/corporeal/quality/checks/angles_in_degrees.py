@@ -8,6 +8,7 @@ from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.columns import DEGREES
 from corporeal.quality.evidence.joint_identity import accusations
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Track
 from corporeal.words import some_of
@@ -26,7 +27,9 @@ def find(subject: Subject, *, min_excess: float = 1.4) -> Findings:
     reason: NotAssessed | None = None
     try:
         for each in accusations(subject):
-            if each.kind == "degrees" and each.role != "velocity":
+            named = subject.tracks[each.stream].spec.name
+            torque = named in (roles.JOINT_TORQUE, roles.JOINT_TORQUE_TARGET)
+            if each.kind == "degrees" and each.role != "velocity" and not torque:
                 found.setdefault(each.stream, {})[each.names[0]] = each.why
     except NotAssessed as error:
         reason = error

@@ -10,6 +10,7 @@ from corporeal.episode.recording import ImageSequence
 from corporeal.quality.check import Check, Finding, Findings, Spans
 from corporeal.quality.evidence.motion import state_steps
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
+from corporeal.quality.evidence.repeats import HALF_RATE, KEEPS_UP, VISIBLE, repeated_share
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import Flags, flags_of, runs
 from corporeal.signal.track import Array
@@ -18,8 +19,6 @@ from corporeal.signal.track import Array
 NEARBY = 8
 # How much a repeated picture may still stir after coding: tried one after the other.
 LEVELS = (0.7, 1.3, 2.2, 3.5)
-# A scene that stirs less than this may as well stand.
-VISIBLE = 8.0
 # The state moves, or creeps, when it is this share as fast as in its fastest tenth.
 MOVING, CREEPING = 0.25, 0.1
 # How much further than one usual step the scene has gone when the pictures come back.
@@ -32,8 +31,6 @@ SILENT = 0.3
 KEY_RICH = 0.3
 # A run that comes about by itself more often than this is the codec's doing.
 IMPROBABLE = 0.01
-# Half of the pictures are repeats: the camera runs at half the rate.
-HALF_RATE = 0.7
 
 
 @dataclass(frozen=True)
@@ -66,8 +63,9 @@ def find(
     Fix: cut the episode at the frozen stretch; look for a camera that loses its link.
     """
     seen = list(cameras(subject, least=10))
-    halved = {track.label for track in seen if _half_rate(track)}
-    full = [track.label for track in seen if track.label not in halved and _is_lively(track)]
+    repeated = {track.label: repeated_share(track) for track in seen}
+    halved = {label for label, share in repeated.items() if share > HALF_RATE}
+    full = [label for label, share in repeated.items() if share < KEEPS_UP]
     for track in seen:
         speed = state_steps(subject, track)
         shortest = 1
@@ -214,25 +212,6 @@ def _moved(run: Run, speed: Array | None) -> float:
     # Of a long run the faster fifth is enough: nothing of it was seen.
     within = float(np.quantile(speed[run.first : run.stop], 0.8))
     return within / lively if lively > 0 else 0.0
-
-
-def _half_rate(track: PictureTrack) -> bool:
-    """Whether every second picture repeats the one before, all along."""
-    stir = track.stir[1:]
-    pairs = stir[: len(stir) // 2 * 2].reshape(-1, 2)
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    # Key pictures alone may stir a still scene that is coarsely coded.
-    keys = track.is_key[1:][: len(pairs) * 2].reshape(-1, 2)
-    pulsing = keys[np.arange(len(pairs)), pairs.argmax(axis=1)] & ~keys.all(axis=1)
-    lively = high > np.where(pulsing, 4 * VISIBLE, 2 * VISIBLE)
-    if lively.sum() < 10:
-        return False
-    return float((low[lively] < 0.35 * high[lively]).mean()) > HALF_RATE
-
-
-def _is_lively(track: PictureTrack) -> bool:
-    """Whether so much goes on in most pictures that one shown twice would be seen."""
-    return bool(np.median(track.stir[1:]) > 2 * VISIBLE)
 
 
 def _half_rate_finding(track: PictureTrack, full: list[str]) -> Finding:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.evidence.joint_claims import claims_of
 from corporeal.quality.evidence.joint_response import Response, response
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import Flags
@@ -22,13 +23,14 @@ def find(
     Fix: find the zero again, and add the offset that the finding states.
     """
     answer = response(subject)
-    if any(claim.kind != "flipped" for claim in answer.claims):
+    claims = claims_of(answer)
+    if any(claim.kind != "flipped" for claim in claims):
         return
     offset, rest = _offsets(answer)
     robot = subject.recording.embodiment
     joints = set(robot.joint_names) if robot is not None else set()
     follows = np.array([name in joints for name in answer.names]) | _follows(answer)
-    taken = {column for claim in answer.claims for column in claim.columns}
+    taken = {column for claim in claims for column in claim.columns}
     if np.count_nonzero(follows) < least_joints:
         return
     usual = float(np.median(np.abs(offset[follows])))

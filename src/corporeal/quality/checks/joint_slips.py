@@ -5,6 +5,7 @@ import numpy as np
 from corporeal.embodiment.joints import limb_of
 from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.columns import columns_of
+from corporeal.quality.evidence.joint_claims import claims_of
 from corporeal.quality.evidence.joint_response import Response, response
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import Flags
@@ -38,7 +39,7 @@ def find(
     Fix: tighten the belt and zero the joint; reject what was recorded after it slipped.
     """
     answer = response(subject)
-    if any(claim.kind != "flipped" for claim in answer.claims):
+    if any(claim.kind != "flipped" for claim in claims_of(answer)):
         return
     lag = answer.lag_steps
     error = answer.positions[lag:] - answer.targets[: len(answer.targets) - lag]

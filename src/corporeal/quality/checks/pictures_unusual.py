@@ -1,13 +1,14 @@
-"""Every camera is as bright, sharp, coloured and free as in the other episodes."""
+"""Every camera is as bright, sharp, coloured, quick and free as in the other episodes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from corporeal.errors import NotAssessed
-from corporeal.quality.batch import Batch
+from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Findings
 from corporeal.quality.evidence.pictures import GRID, edges, unlike_others
+from corporeal.quality.evidence.repeats import HALF_RATE, KEEPS_UP
 from corporeal.signal.track import Array
 
 # So many episodes are needed to know what is usual.
@@ -30,8 +31,9 @@ def find(
     """Yield cameras whose pictures differ throughout an episode from those of the others.
 
     Too bright or dark by `max_brightness_ratio`, less sharp than `min_sharpness_share` of the
-    others' median, red and blue exchanged, or more than `max_covered` of the view without the
-    edges that the others show there. The others' own spread widens each limit.
+    others' median, red and blue exchanged, more than `max_covered` of the view without the
+    edges that the others show there, or every picture shown twice where the others show none
+    twice. The others' own spread widens each limit.
 
     Why: what is wrong from the first picture to the last shows only against other episodes.
     Fix: set exposure, focus and colour order as for the others; free the lens.
@@ -49,13 +51,14 @@ def find(
             name: np.array(
                 [each.measures.get(f"picture/{label}/{name}", np.nan) for each in chosen]
             )
-            for name in ("blue", "red", "sharpness")
+            for name in ("blue", "red", "sharpness", "repeated")
         }
         found = [
             *_bright(views, max_brightness_ratio),
             *_sharp(measures["sharpness"], min_sharpness_share),
             *_colours(measures["blue"], measures["red"]),
             *_covered(views, max_covered),
+            *_repeated(measures["repeated"], [_has_witness(each, label) for each in chosen]),
         ]
         for place, text, value, limit in found:
             yield unlike_others(numbers[place], label, text, value, limit=limit)
@@ -116,6 +119,25 @@ def _covered(views: Array, max_covered: float) -> Found:
         share = float(missing[place])
         text = f"shows nothing in {100 * share:.0f} % of the view, where the other episodes do"
         yield place, text, share, max_covered
+
+
+def _has_witness(episode: Synopsis, label: str) -> bool:
+    """Whether another camera of the episode keeps up: then `camera_frozen` speaks."""
+    return any(
+        episode.measures.get(f"picture/{other}/repeated", 1.0) < KEEPS_UP
+        for other in episode.views
+        if other != label
+    )
+
+
+def _repeated(shares: Array, has_witness: Sequence[bool]) -> Found:
+    full = np.flatnonzero(shares < KEEPS_UP)
+    halved = np.flatnonzero((shares > HALF_RATE) & ~np.array(has_witness))
+    if len(full) < FEWEST - 1 or len(halved) > len(full):
+        return
+    for place in halved.tolist():
+        text = f"shows every picture twice, where it keeps up in {len(full)} other episodes"
+        yield place, text, float(shares[place]), HALF_RATE
 
 
 def _middle(values: Array) -> tuple[float, float]:

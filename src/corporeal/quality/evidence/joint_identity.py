@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.dynamics import gravity_torques
 from corporeal.errors import NotAssessed
+from corporeal.quality.evidence.joint_claims import Claim, Kind, claims_of, flip_gain, gains
 from corporeal.quality.evidence.joint_response import (
-    Claim,
-    Kind,
     Response,
-    flip_gain,
-    gains,
     motion,
+    rate_response,
     response,
 )
 from corporeal.quality.subject import Subject, attempt, once_per_subject
@@ -178,7 +176,8 @@ class Witnesses:
 
 def witnesses(subject: Subject) -> Witnesses:
     """Every comparison that the recording allows."""
-    return Witnesses(attempt(response, subject), attempt(motion, subject), attempt(weigh, subject))
+    answer = attempt(response, subject) or attempt(rate_response, subject)
+    return Witnesses(answer, attempt(motion, subject), attempt(weigh, subject))
 
 
 @once_per_subject
@@ -212,7 +211,7 @@ def _named(answer: Response | None) -> dict[Key, Claim]:
         return {}
     return {
         (claim.kind, frozenset(answer.names[column] for column in claim.columns)): claim
-        for claim in answer.claims
+        for claim in claims_of(answer)
     }
 
 
@@ -232,7 +231,12 @@ def _of_answer(
         role, why = "state", f"{why}; the velocity says the same"
     else:
         # Velocity and position may be wrong together: only weight and limits tell what is true.
-        role = _by_weight(seen.weighing, claim, answer) or _by_limits(subject, answer, names)
+        # What the joints carry shows in positions and torques, their limits in positions.
+        quantity = answer.action.spec.name
+        if quantity != roles.JOINT_VELOCITY_TARGET:
+            role = _by_weight(seen.weighing, claim, answer)
+        if quantity not in roles.OTHER_TARGETS:
+            role = role or _by_limits(subject, answer, names)
         if role is None and _confirmed(seen.moved, claim, answer):
             why = f"{why}; the velocity agrees with the position"
     wanted: tuple[Role, ...] = (role,) if role else ("state", "action")
@@ -270,7 +274,7 @@ def _swap(claim: Claim, answer: Response) -> tuple[Swap, ...]:
 def _by_weight(weighing: Weighing | None, claim: Claim, answer: Response) -> Role | None:
     if weighing is None or claim.kind not in ("flipped", "exchanged") or len(claim.columns) > 2:
         return None
-    pairs = [each for each in answer.claims if each.kind == "exchanged"]
+    pairs = [each for each in claims_of(answer) if each.kind == "exchanged"]
     sides = max(weighing.losses, key=lambda swap: len(swap.pairs))
     both = [swap for swap in _swap(claim, answer) if swap.pairs and swap.pairs[0] in sides.pairs]
     # Where many joints of both arms are exchanged, the arms are, and are weighed as such.

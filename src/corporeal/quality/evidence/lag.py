@@ -331,7 +331,7 @@ class ActionLags:
 @once_per_subject
 def action_lags(subject: Subject) -> ActionLags:
     """The lags of the joints that follow their commands clearly; raises NotAssessed when few do."""
-    state, action = subject.state, subject.action
+    action, state = subject.command_and_answer
     pairs = _columns(state.names, action.names)
     if min(len(state), len(action)) < 30:
         raise NotAssessed("state or action has fewer than 30 samples")
