@@ -11,6 +11,7 @@ from tests.quality.reaching import (
     TARGET,
     TORQUE,
     VELOCITY,
+    Array,
     Edit,
     changed,
     column,
@@ -82,7 +83,7 @@ def test_a_command_that_comes_after_what_it_asks_for_is_late(quantity: str) -> N
 
 
 def test_velocities_asked_for_in_degrees_are_told() -> None:
-    def degrees(values: np.ndarray) -> None:  # type: ignore[type-arg]
+    def degrees(values: Array) -> None:
         values *= 180 / np.pi
 
     (finding,) = found(DEGREES, changed(told("joint_velocity"), joint_velocity_target=degrees))
