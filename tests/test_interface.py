@@ -110,6 +110,7 @@ def test_a_folder_of_bags_is_one_dataset_of_them(shared_data: Path, tmp_path: Pa
     dataset = corporeal.open_dataset(logs / "ros1_joint_states_burst_time")
     names = [dataset.open(number).source.name for number in dataset.episodes]
     assert names == [f"{letter}-Shape-1_joints.bag" for letter in "CGN"]
+    assert dataset.source == logs / "ros1_joint_states_burst_time"
     # A bag of ROS 2 is a folder itself, and not looked into.
     pair = corporeal.open_dataset(logs / "ros2_mcap_db3_pair")
     assert [pair.open(number).source.name for number in pair.episodes] == [

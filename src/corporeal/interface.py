@@ -104,8 +104,9 @@ def _open_ready(
     dataset = open_paths(ready, robot=robot, rate_hz=rate_hz)
     if not bags:
         return dataset
-    alone = bags[ready[0]] if len(ready) == 1 else dataset.source
-    return replace(dataset, source=alone, open=partial(_open_recorded, dataset.open, bags))
+    first = bags.get(ready[0], ready[0])
+    source = first if len(ready) == 1 else first.parent
+    return replace(dataset, source=source, open=partial(_open_recorded, dataset.open, bags))
 
 
 def _open_recorded(
