@@ -49,6 +49,8 @@ class Board(Document):
         default=None, description="made by OpenCV before 4.6: the first square holds a marker"
     )
 
+    inverted: bool | None = Field(default=None, description="white on black")
+
     @model_validator(mode="after")
     def _can_be_made(self) -> Self:
         if self.pattern == "chessboard":
@@ -149,7 +151,7 @@ def board_names() -> tuple[str, ...]:
 
 
 def black_squares(board: Board) -> Iterator[Square]:
-    """Left, top and side in metres of all that is black; white is what is left."""
+    """Left, top and side in metres of all that is black, or white where it is inverted."""
     for row in range(board.rows):
         for column in range(board.columns):
             is_black = (row + column) % 2 == (1 if board.legacy and not board.rows % 2 else 0)
@@ -167,7 +169,7 @@ def draw_board(board: Board, pixels_per_m: float) -> NDArray[np.uint8]:
         first = np.round(np.array([left, top]) * pixels_per_m).astype(int)
         last = np.round(np.array([left + side, top + side]) * pixels_per_m).astype(int)
         picture[first[1] : last[1], first[0] : last[0]] = 0
-    return picture
+    return 255 - picture if board.inverted else picture
 
 
 def page_of(board: Board) -> str:
@@ -192,9 +194,10 @@ def plot_page(board: Board) -> Any:
     axes.set(xlim=(0, wide), ylim=(high, 0))
     axes.set_axis_off()
     left, top = (wide - width) / 2, (high - _RULER_M - height) / 2
+    ink, ground = ("white", "black") if board.inverted else ("black", "white")
+    axes.add_patch(Rectangle((left, top), width, height, color=ground, linewidth=0))
     for x, y, side in black_squares(board):
-        patch = Rectangle((left + x, top + y), side, side, color="black", linewidth=0)
-        axes.add_patch(patch)
+        axes.add_patch(Rectangle((left + x, top + y), side, side, color=ink, linewidth=0))
     _draw_ruler(axes, board, left, high - _MARGIN_M, width)
     return figure
 

@@ -34,6 +34,8 @@ class BoardView:
 def detect(picture: NDArray[np.uint8], board: Board, *, name: str = "") -> BoardView | None:
     """The corners of `board` in a picture (H, W) or (H, W, 3); None where too few are seen."""
     grey = grey_of(picture)
+    if board.inverted:
+        grey = np.subtract(255, grey, dtype=np.uint8)
     if board.pattern == "chessboard":
         found = _chessboard(grey, board)
     elif board.pattern == "charuco":

@@ -72,39 +72,80 @@ def information_before(lens: Lens, board: Board, views: Sequence[BoardView]) -> 
     return known
 
 
+@dataclass(frozen=True)
+class ViewPlan:
+    """What is known of a camera as a matrix (K, K), and what views of a board would add to it.
+
+    `reach` are the slopes (2N, K) of the picture by what is known, at the distance of use.
+    """
+
+    lens: Lens
+    board: Board
+    known: Array
+    sigma_px: float
+    reach: Array
+
+    @property
+    def now_px(self) -> float:
+        """The mean spread as it is."""
+        return _spread(self.reach, self.known)
+
+    def left_px(self, pose: Array, corners: NDArray[np.int64]) -> float:
+        """The mean spread once these corners were seen of a board at `pose` (6,)."""
+        return _spread(self.reach, self.known + self._gain(pose, corners))
+
+    def best(self, count: int = 1, *, without: Sequence[Array] = ()) -> list[NextView]:
+        """The views that together make the mean spread smallest; each counts as taken.
+
+        Places `without` are left out: poses that cannot be held there.
+        """
+        candidates = []
+        for pose in _poses(self.lens, self.board):
+            shown = visible_corners(self.lens, self.board, pose)
+            is_wanted = not any(np.allclose(pose, other, atol=1e-6) for other in without)
+            if is_wanted and len(shown) >= max(6, _LEAST_SHOWN * self.board.corner_count):
+                candidates.append((pose, self._gain(pose, shown)))
+        known, chosen = self.known, list[NextView]()
+        for _ in range(count):
+            spreads = [_spread(self.reach, known + gain) for _, gain in candidates]
+            if not spreads:
+                break
+            first = int(np.argmin(spreads))
+            pose, gain = candidates.pop(first)
+            known = known + gain
+            chosen.append(NextView(pose, spreads[first], board_outline(self.lens, self.board, pose),
+                                   _in_words(self.lens, self.board, pose)))  # fmt: skip
+        return chosen
+
+    def _gain(self, pose: Array, corners: NDArray[np.int64]) -> Array:
+        return _information(self.lens, self.board, pose, corners) / self.sigma_px**2
+
+
+def plan_views(
+    solution: CameraSolution | None, board: Board, lens: Lens, *,
+    views: Sequence[BoardView] = (), distance_m: float | None = None,
+) -> ViewPlan:  # fmt: skip
+    """What the views so far tell: those of the solution, or `views` where there are too few."""
+    if solution is None:
+        known = information_before(lens, board, views)
+        away = distance_m or _distance(lens, board, 0.7)
+        return ViewPlan(lens, board, known, _GUESS_SIGMA_PX, _free_slopes(lens, away))
+    size = len(solution.lens.values) + WARP
+    held = solution.globals_count
+    known = np.zeros((size, size))
+    known[:held, :held] = np.linalg.pinv(solution.covariance[:held, :held], hermitian=True)
+    known[held:, held:] = np.eye(size - held) / _PRIOR_WARP_M**2
+    away = distance_m or float(np.median(solution.distances_m()))
+    reach = _free_slopes(solution.lens, away)
+    return ViewPlan(solution.lens, board, known, solution.sigma_px, reach)
+
+
 def next_views(
     solution: CameraSolution | None, board: Board, lens: Lens, *,
     views: Sequence[BoardView] = (), count: int = 1, distance_m: float | None = None,
 ) -> list[NextView]:  # fmt: skip
     """The views that together make the mean spread smallest, best first; each counts as taken."""
-    if solution is None:
-        known, sigma = information_before(lens, board, views), _GUESS_SIGMA_PX
-        away = distance_m or _distance(lens, board, 0.7)
-    else:
-        lens, sigma = solution.lens, solution.sigma_px
-        size = len(lens.values) + WARP
-        held = solution.globals_count
-        known = np.zeros((size, size))
-        known[:held, :held] = np.linalg.pinv(solution.covariance[:held, :held], hermitian=True)
-        known[held:, held:] = np.eye(size - held) / _PRIOR_WARP_M**2
-        away = distance_m or float(np.median(solution.distances_m()))
-    reach = _free_slopes(lens, away)
-    candidates = []
-    for pose in _poses(lens, board):
-        shown = visible_corners(lens, board, pose)
-        if len(shown) >= max(6, _LEAST_SHOWN * board.corner_count):
-            candidates.append((pose, _information(lens, board, pose, shown) / sigma**2))
-    chosen: list[NextView] = []
-    for _ in range(count):
-        spreads = [_spread(reach, known + gain) for _, gain in candidates]
-        if not spreads:
-            break
-        best = int(np.argmin(spreads))
-        pose, gain = candidates.pop(best)
-        known = known + gain
-        chosen.append(NextView(pose, spreads[best], _outline(lens, board, pose),
-                               _in_words(lens, board, pose)))  # fmt: skip
-    return chosen
+    return plan_views(solution, board, lens, views=views, distance_m=distance_m).best(count)
 
 
 def _free_slopes(lens: Lens, distance_m: float) -> Array:
@@ -171,7 +212,7 @@ def visible_corners(lens: Lens, board: Board, pose: Array) -> NDArray[np.int64]:
     if (placed[:, 2] <= 0.02).any():
         return np.zeros(0, np.int64)
     seen = _inside(lens, project_with_slopes(lens, placed)[0])
-    if board.pattern == "chessboard" and not _inside(lens, _outline(lens, board, pose)).all():
+    if board.pattern == "chessboard" and not _inside(lens, board_outline(lens, board, pose)).all():
         return np.zeros(0, np.int64)
     return np.flatnonzero(seen).astype(np.int64)
 
@@ -181,7 +222,7 @@ def _inside(lens: Lens, pixels: Array) -> NDArray[np.bool_]:
     return np.asarray(((pixels >= _MARGIN_PX) & (pixels <= far)).all(axis=1))
 
 
-def _outline(lens: Lens, board: Board, pose: Array) -> Array:
+def board_outline(lens: Lens, board: Board, pose: Array) -> Array:
     """The corners (4, 2) of the board in the picture, to draw it as a ghost."""
     width, height = board.size_m
     edges = np.array([[0, 0, 0], [width, 0, 0], [width, height, 0], [0, height, 0]])

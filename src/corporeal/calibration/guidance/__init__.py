@@ -1,0 +1,5 @@
+"""Which view of a board to take next, and a capture that asks for one after the other."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
