@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
@@ -11,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.calibration.marker_pictures import FOCAL, HEIGHT, WIDTH, draw
 
-from corporeal.calibration.board import Board, open_board
-from corporeal.calibration.camera import CameraSettings, transform
+from corporeal.calibration.board import open_board
+from corporeal.calibration.camera import transform
 from corporeal.calibration.guidance import (
     CaptureGoal,
     GuidedCapture,
@@ -25,7 +24,6 @@ from corporeal.calibration.guidance import (
     read_draft,
 )
 from corporeal.calibration.verification import middle_of
-from corporeal.calibration.views import read_pictures
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array, matrix_from_vector
 
@@ -174,37 +172,3 @@ def test_a_camera_that_changes_its_size_is_refused() -> None:
     capture = GuidedCapture(BOARD, WIDTH, HEIGHT)
     with pytest.raises(CorporealError, match="320 x 240; expected 640 x 480"):
         capture.see(np.zeros((240, 320, 3), np.uint8), 0)
-
-
-def frames(movie: Path) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    for number, picture in enumerate(read_pictures(movie)):
-        yield number, picture.pixels
-
-
-@pytest.mark.slow
-def test_a_real_movie_that_shows_little_of_the_lens_is_not_taken_for_a_calibration(
-    shared_data: Path,
-) -> None:
-    movie = shared_data / "calib" / "multicam_charuco" / "calibration" / "extrinsic" / "cam_1.mp4"
-    board = Board.model_validate({
-        "document": "board", "name": "caliscope", "version": "1.0.0", "pattern": "charuco",
-        "columns": 4, "rows": 5, "square_m": 0.054, "marker_m": 0.0405,
-        "dictionary": "DICT_4X4_1000", "inverted": True,
-    })  # fmt: skip
-    capture: GuidedCapture | None = None
-    for number, picture in frames(movie):
-        if capture is None:
-            height, width = picture.shape[:2]
-            capture = GuidedCapture(board, width, height, settings=CameraSettings("pinhole"),
-                                    is_recorded=True)  # fmt: skip
-        capture.see(picture, number * 166_000_000)
-    assert capture is not None
-    assert len(capture.views) >= 4
-    # The board is far away and always in the middle: the movie shows little of the lens, and
-    # the capture says so and which view to take, instead of an rms.
-    assert capture.solution is not None
-    assert capture.solution.rms_px < 0.5
-    assert capture.stated is not None
-    assert capture.stated.mean_px > 10
-    assert not capture.is_done
-    assert capture.asked is not None

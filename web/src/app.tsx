@@ -19,6 +19,7 @@ const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
 const Accounts = lazy(() => import("./pages/accounts/accounts"));
 const ComparePage = lazy(() => import("./pages/compare/compare_page"));
 const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
+const Guide = lazy(() => import("./pages/guide/guide"));
 const Live = lazy(() => import("./pages/live/live"));
 const Labels = lazy(() => import("./pages/labels/labels"));
 const Releases = lazy(() => import("./pages/releases/releases"));
@@ -44,6 +45,7 @@ const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/compare$/, ComparePage],
   [/^\/dashboards/, Dashboards],
   [/^\/live/, Live],
+  [/^\/guide$/, Guide],
   [/^\/accounts$/, Accounts],
   [/^\/labels/, Labels],
   [/^\/review/, Review],

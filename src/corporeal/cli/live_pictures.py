@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.capture.driver import Sample, drivers, parse_options
+from corporeal.capture.driver import Driver, Sample, drivers, parse_options
 from corporeal.cli.command import read_pairs
 from corporeal.cli.output import show_progress
 from corporeal.errors import CorporealError, UnknownNameError
@@ -51,23 +51,26 @@ def take_pictures(
     return pictures
 
 
+def live_cameras(
+    driver: str, settings: Sequence[str] | None, camera: str = ""
+) -> tuple[list[str], bool]:
+    """The addresses of a driver's cameras, and whether they are live."""
+    known, options = _driver_options(driver, settings, camera)
+    streams = [stream.path for stream in known.describe(options).schema.streams
+               if stream.kind == "video"]  # fmt: skip
+    if not streams:
+        raise CorporealError(f"driver {driver} delivers no pictures; expected a camera.")
+    return streams, known.is_live
+
+
 def live_samples(
     driver: str, settings: Sequence[str] | None, camera: str = ""
 ) -> Generator[Sample]:
     """The pictures of a driver as they come; options are NAME=VALUE, or CAMERA.NAME=VALUE."""
-    known = drivers()
-    if driver not in known:
-        raise UnknownNameError("driver", driver, known)
-    given = read_pairs(list(settings or ()), "--set")
-    mine: dict[str, Any] = {
-        key.removeprefix(f"{camera}."): value
-        for key, value in given.items()
-        if "." not in key or key.startswith(f"{camera}.")
-    }
-    options = parse_options(known[driver], mine)
-    streams = {stream.path for stream in known[driver].describe(options).schema.streams
+    known, options = _driver_options(driver, settings, camera)
+    streams = {stream.path for stream in known.describe(options).schema.streams
                if stream.kind == "video"}  # fmt: skip
-    items = known[driver].read(options)
+    items = known.read(options)
     try:
         count = 0
         for item in items:
@@ -78,6 +81,20 @@ def live_samples(
                 return
     finally:
         items.close()  # type: ignore[attr-defined]  # Drivers are generators.
+
+
+def _driver_options(name: str, settings: Sequence[str] | None, camera: str) -> tuple[Driver, Any]:
+    """A driver and its options; those of other cameras are left out."""
+    known = drivers()
+    if name not in known:
+        raise UnknownNameError("driver", name, known)
+    given = read_pairs(list(settings or ()), "--set")
+    mine: dict[str, Any] = {
+        key.removeprefix(f"{camera}."): value
+        for key, value in given.items()
+        if "." not in key or key.startswith(f"{camera}.")
+    }
+    return known[name], parse_options(known[name], mine)
 
 
 def _camera_of(stream: str, wanted: Sequence[str], *, is_alone: bool) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import resource
 import socket
-from collections.abc import Callable
-from contextlib import closing, suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from corporeal.studio.access.guard import Guard
 from corporeal.studio.access.log_bounds import bounded_log
 from corporeal.studio.binary import MEDIA
 from corporeal.studio.context import Studio
+from corporeal.studio.guide_feed import GuideFeed
 from corporeal.studio.routes.share import LINKS
 from corporeal.studio.settings import StudioSettings
 
@@ -132,9 +134,14 @@ _LARGEST_MESSAGE = 4096
 
 
 def serve(
-    workspace: Workspace, settings: StudioSettings, *, on_ready: Callable[[str], None] | None = None
-) -> None:
-    """Serve a workspace; `on_ready` is given the address when the page can be opened."""
+    workspace: Workspace, settings: StudioSettings, *,
+    on_ready: Callable[[str], None] | None = None, guide: GuideFeed | None = None,
+    until: threading.Event | None = None,
+) -> None:  # fmt: skip
+    """Serve a workspace, and a guided calibration where there is one, `until` it is over.
+
+    `on_ready` is given the address when the page can be opened.
+    """
     try:
         import uvicorn
 
@@ -144,7 +151,10 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtraError(error.name or "fastapi", "server") from None
     _refuse_strangers(workspace, settings)
-    with closing(_listening(settings)) as listener, open_studio(workspace, settings) as studio:
+    with (
+        closing(_listening(settings)) as listener,
+        open_studio(workspace, settings, guide=guide) as studio,
+    ):
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         bounds = replace(settings.connections, most=_room_for(settings.connections.most))
@@ -156,8 +166,31 @@ def serve(
         )
         if on_ready is not None:
             on_ready(f"http://{shown}:{port}")
-        with warming(workspace), bounded_log():
-            uvicorn.Server(config).run(sockets=[listener])
+        server = uvicorn.Server(config)
+        with warming(workspace), bounded_log(), _ended_by(until, server):
+            server.run(sockets=[listener])
+
+
+@contextmanager
+def _ended_by(until: threading.Event | None, server: Any) -> Iterator[None]:
+    """End the server when an event says so."""
+    if until is None:
+        yield
+        return
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not until.wait(0.2) and not is_over.is_set():
+            pass
+        server.should_exit = True
+
+    watcher = threading.Thread(target=watch, name="end of the server", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        watcher.join()
 
 
 def _room_for(connections: int) -> int:

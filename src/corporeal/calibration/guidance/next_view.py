@@ -38,6 +38,7 @@ _PLACES = (0.15, 0.33, 0.5, 0.67, 0.85)
 _FILLED = (0.45, 0.7, 1.0)
 _TILT = 0.7
 _MARGIN_PX = 4.0
+_ROLL_SAID_DEG = 15.0
 _LEAST_SHOWN = 0.5
 
 
@@ -245,4 +246,8 @@ def _in_words(lens: Lens, board: Board, pose: Array) -> str:
         # A board whose far side looks to the right has its right side nearer to the camera.
         near = sides[axis][0 if normal[axis] * np.sign(normal[2]) < 0 else 1]
         tilted = f"{near} {tilt:.0f} degrees nearer"
+    across_board = matrix_from_vector(pose[None, :3])[0][:, 0]
+    roll = float(np.degrees(np.arctan2(across_board[1], across_board[0])))
+    if abs(roll) > _ROLL_SAID_DEG:
+        tilted += f", turned {abs(roll):.0f} degrees {'' if roll > 0 else 'counter'}clockwise"
     return f"board in the {place} of the picture, {middle[2]:.2f} m away, {tilted}"

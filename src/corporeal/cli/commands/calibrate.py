@@ -1,4 +1,4 @@
-"""`corporeal calibrate`: boards to print, cameras, hand and eye, force sensors."""
+"""`corporeal calibrate`: boards to print, cameras, hand and eye, force sensors, checks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from corporeal.calibration.hand_eye import (
 )
 from corporeal.calibration.mistakes import find_mistakes
 from corporeal.calibration.views import FoundViews, find_views
-from corporeal.cli import calibration_checks
+from corporeal.cli import calibration_checks, calibration_guide
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import (
     AsJson,
@@ -343,8 +343,8 @@ def _show_written(out: Path | None, report: Path | None) -> None:
 
 
 for _run in (
-    calibration_checks.reference, calibration_checks.verify, calibration_checks.checks,
-    calibration_checks.lift,
+    calibration_guide.guide, calibration_checks.reference, calibration_checks.verify,
+    calibration_checks.checks, calibration_checks.lift,
 ):  # fmt: skip
     _app.command()(_run)
 
