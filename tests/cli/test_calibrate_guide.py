@@ -72,8 +72,8 @@ def test_a_recorded_movie_that_shows_too_little_ends_with_1_and_keeps_its_views(
     board.write_text(INVERTED)
     done = RUNNER.invoke(program(), [
         "calibrate", "guide", "--driver", "cam_0=video_file",
-        "--set", f"cam_0.path={folder / 'cam_0.mp4'}", "--board", str(board), "-o", str(out), "--no-page",
-        "--json",
+        "--set", f"cam_0.path={folder / 'cam_0.mp4'}", "--board", str(board),
+        "-o", str(out), "--no-page", "--json",
     ])  # fmt: skip
     assert done.exit_code == 1, done.output
     told = json.loads(done.stdout)["cameras"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from corporeal.calibration.camera import CameraSolution
 from corporeal.calibration.certainty.uncertainty import UncertaintyMap
-from corporeal.calibration.guidance import NextView
+from corporeal.geometry import Array
 from corporeal.words import counted
 
 # How much longer the arrows of residuals are than what they stand for.
@@ -37,9 +38,12 @@ def describe_camera(solution: CameraSolution, stated: UncertaintyMap) -> list[st
 
 
 def plot_camera(
-    solution: CameraSolution, stated: UncertaintyMap, views: list[NextView], title: str
+    solution: CameraSolution, stated: UncertaintyMap, wanted: Sequence[Array], title: str
 ) -> Any:
-    """A figure of four parts: coverage, uncertainty, residuals, and the error of each view."""
+    """A figure of four parts: coverage, uncertainty, residuals, and the error of each view.
+
+    `wanted` are outlines (4, 2) of where to hold the board next.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 8.4), layout="constrained")
@@ -48,10 +52,12 @@ def plot_camera(
     width, height = solution.lens.width, solution.lens.height
     for number, view in enumerate(solution.views):
         covered.plot(*view.pixels.T, ".", markersize=2.5, color=f"C{number % 10}")
-    for asked in views:
-        closed = np.concatenate([asked.outline, asked.outline[:1]])
+    for outline in wanted:
+        closed = np.concatenate([outline, outline[:1]])
         covered.plot(*closed.T, "--", color="0.35", linewidth=1)
-    covered.set_title("corners seen" + (", and where to hold the board next" if views else ""))
+    covered.set_title(
+        "corners seen" + (", and where to hold the board next" if len(wanted) else "")
+    )
     _draw_uncertainty(figure, unsure, stated)
     _draw_residuals(left, solution)
     for axes in (covered, unsure, left):

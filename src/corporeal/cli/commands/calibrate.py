@@ -149,7 +149,12 @@ def camera(
     if out is not None:
         keep_camera(out, record)
     if report is not None:
-        save_picture(plot_camera(solution, stated, wanted, f"{called}: {lens} lens"), report)
+        save_picture(
+            plot_camera(
+                solution, stated, [view.outline for view in wanted], f"{called}: {lens} lens"
+            ),
+            report,
+        )
     if as_json:
         print_json({
             "camera": record.model_dump(mode="json", exclude_none=True), "is_good": is_good,
