@@ -111,6 +111,9 @@ def test_a_folder_of_bags_is_one_dataset_of_them(shared_data: Path, tmp_path: Pa
     names = [dataset.open(number).source.name for number in dataset.episodes]
     assert names == [f"{letter}-Shape-1_joints.bag" for letter in "CGN"]
     assert dataset.source == logs / "ros1_joint_states_burst_time"
+    # In one line, nobody holds the dataset when its episode is opened.
+    first = corporeal.open_dataset(logs / "ros1_joint_states_burst_time").open(0)
+    assert len(first.signals["observations/joint_position"][:]) == 150
     # A bag of ROS 2 is a folder itself, and not looked into.
     pair = corporeal.open_dataset(logs / "ros2_mcap_db3_pair")
     assert [pair.open(number).source.name for number in pair.episodes] == [

@@ -60,8 +60,21 @@ def open_dataset(
     except BaseException:  # It goes on as it is; nobody else knows of the folders.
         stack.close()
         raise
-    weakref.finalize(dataset, stack.close)
-    return dataset
+    # Whoever can still open an episode keeps the folders: the dataset, or its `open` alone.
+    folders = _Folders()
+    weakref.finalize(folders, stack.close)
+    return replace(dataset, open=partial(_open_kept, folders, dataset.open))
+
+
+class _Folders:
+    """Stands for folders that are removed when nobody holds it any more."""
+
+
+def _open_kept(
+    folders: _Folders, open_episode: Callable[[int], Recording], number: int
+) -> Recording:
+    del folders
+    return open_episode(number)
 
 
 def bag_folder(stack: ExitStack) -> Path:

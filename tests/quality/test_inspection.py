@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 from tests.quality.samples import SampleOpener, joints
 
+from corporeal.quality import inspection
 from corporeal.quality.assessment import Assessment
 from corporeal.quality.check import Finding
 from corporeal.quality.inspection import (
@@ -16,6 +18,7 @@ from corporeal.quality.inspection import (
     inspect_recording,
 )
 from corporeal.quality.policy import default_policy
+from corporeal.runner import Result
 
 REQUEST = InspectionOptions(
     default_policy(), pictures=False, only=("values_not_finite", "episode_duplicated")
@@ -37,10 +40,27 @@ def test_an_episode_that_cannot_be_read_fails_and_the_rest_goes_on() -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_say_the_same_as_one() -> None:
+def test_two_processes_say_the_same_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspection, "_NUMBER_S", 1.0)  # As if there were work for many.
     opener = SampleOpener(40, nan=(3, 17, 39), lost=(5,))
     one, two = inspect(opener, REQUEST), inspect(opener, REQUEST, jobs=2)
     assert one.to_json() == two.to_json()
+
+
+def test_processes_are_started_for_what_they_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    def stand_in(*_: object, jobs: int, **__: object) -> Iterator[Result[EpisodeReport]]:
+        started.append(jobs)
+        yield from ()
+
+    monkeypatch.setattr(inspection, "run", stand_in)
+    # Forty short episodes are done before a second process has started.
+    for number_s in (1.5e-6, 1.0):
+        monkeypatch.setattr(inspection, "_NUMBER_S", number_s)
+        with pytest.raises(KeyError):  # The stand-in does nothing, so there is no report.
+            inspect(SampleOpener(40), REQUEST, jobs=2)
+    assert started == [1, 2]
 
 
 def test_progress_hears_of_every_episode() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from corporeal.episode.recording import Dataset, Ledger, Recording
+from corporeal.episode.recording import Dataset, ImageSequence, Ledger, Recording, VideoFile
 from corporeal.errors import CorporealError
 from corporeal.notebook import html_table
 from corporeal.protocol import Protocol
@@ -39,6 +39,8 @@ from corporeal.runner import RunnerError, run, runner_of
 
 # A second process costs about two seconds to start; fewer episodes than this do not pay for it.
 _WORTH_A_PROCESS = 16
+# Nor does less work than this, where no pictures are decoded and so every number costs about this.
+_WORTH_S, _NUMBER_S = 3.0, 1.5e-6
 Opener = Callable[[], Dataset]
 """Opens the dataset anew; picklable, since every process calls it for itself."""
 
@@ -274,7 +276,7 @@ def _results(
     """Every episode as it is done; one that ends its worker each time is a failed one."""
     numbers = dataset.episodes
     if on == "processes":
-        jobs = max(1, min(jobs, len(numbers) // _WORTH_A_PROCESS))
+        jobs = max(1, min(jobs, len(numbers) // _WORTH_A_PROCESS, _most_jobs(dataset, request)))
     alone = on == "serial" or (on == "processes" and jobs == 1)
     # The dataset is open here already; other processes open it for themselves.
     prepare = (lambda: dataset) if alone else opener
@@ -287,6 +289,18 @@ def _results(
                 raise done.error
             elif done.value is not None:
                 yield done.value
+
+
+def _most_jobs(dataset: Dataset, request: InspectionOptions) -> int:
+    """How many processes the work pays for, as far as the first episode tells."""
+    try:
+        signals = dataset.open(dataset.episodes[0]).signals.values() if dataset.episodes else ()
+    except CorporealError:
+        return len(dataset.episodes)
+    if request.pictures and any(isinstance(one, VideoFile | ImageSequence) for one in signals):
+        return len(dataset.episodes)
+    each = sum(len(one) * one.spec.width for one in signals if one.spec.kind == "array")
+    return int(each * len(dataset.episodes) * _NUMBER_S / _WORTH_S)
 
 
 def _unreadable(source: Path, number: int, error: CorporealError) -> EpisodeReport:

@@ -84,3 +84,14 @@ def test_no_episode_is_said_to_rest_from_end_to_end(shared_data: Path) -> None:
         phases = annotation.in_lane("phase") if annotation is not None else ()
         assert [phase.label for phase in phases] != ["rest"], recording.index
         assert annotation is None or annotation.outcome is None
+
+
+def test_an_arm_that_turns_and_grasps_nothing_has_no_phases(shared_data: Path) -> None:
+    logs = shared_data / "robot_logs" / "ros1_interbotix" / "interbotix_ros_xsarms" / "examples"
+    bag = logs / "interbotix_xsarm_diagnostic_tool" / "bag" / "waist_diagnostics.bag"
+    dataset = open_dataset(bag)
+    assert propose(dataset.open(0), open_taxonomy("manipulation"), task="waist") is None
+    # That it moves is seen; what for is said by the order of a task alone.
+    reached = propose(dataset.open(0), open_taxonomy("manipulation"), task="reach")
+    assert reached is not None
+    assert "approach" in {phase.label for phase in reached.in_lane("phase")}

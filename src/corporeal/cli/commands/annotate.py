@@ -143,8 +143,8 @@ def propose(
         emphasise(
             queue,
             f": {len(tasks)} tasks for {len({each.episode for each in tasks})} of {len(asked)} "
-            f"episodes, {len(made.starts)} proposed under {document.reference}; {pairs} are asked "
-            f"of two people, {told['without_proposal']} begin without the proposal",
+            f"episodes, {len(made.starts)} proposed under {document.reference}; {pairs} asked "
+            f"of two people, {told['without_proposal']} without the proposal",
         )
     )
     for name, why in made.silent.items():

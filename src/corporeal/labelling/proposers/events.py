@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
@@ -88,13 +89,17 @@ def find_passages(
 ) -> tuple[Passage, ...]:
     """The way through the phases, each as sure as its event is clear.
 
-    None where no event begins or ends one of them: signals that show nothing say nothing.
+    None where no event begins or ends one of them: signals that show nothing say nothing. Nor
+    where, for a task whose order nobody states, each event could begin one phase or another.
     """
     start_ns = int(question.recording.signals[question.reference].time_ns[0])
     rules = {name for label in lane.labels for rule in (label.starts, label.ends)
              for name in (rule.events if rule is not None else ())}  # fmt: skip
     events = [event for event in question.events if event.name in rules]
-    if not events:
+    begun = Counter(name for label in lane.labels if label.starts is not None
+                    for name in label.starts.events)  # fmt: skip
+    # That something moves says nothing of what for: an order or another event must tell.
+    if not events or (not order and all(begun[event.name] > 1 for event in events)):
         return ()
     free = free_labels(question.taxonomy, lane)
     opening = _opening(events, start_ns)
