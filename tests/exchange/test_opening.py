@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from tests.exchange.lerobot_sets import write_v3
 import corporeal
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
+from corporeal.episode.file import list_episode_files
 from corporeal.episode.recording import Dataset, Defect, Recording
 from corporeal.errors import CorporealError, EpisodeError
+from corporeal.exchange.formats import episodes
 from corporeal.exchange.movie.packets import coding_at
 from corporeal.exchange.opening import join_datasets, open_dataset
 from corporeal.retargeting.reader import read_motion
@@ -126,3 +129,36 @@ def test_a_file_that_git_lfs_has_not_fetched_is_named_as_such(tmp_path: Path, ki
         read(path)
     assert "this file is a Git LFS pointer to 12345 bytes" in str(caught.value)
     assert str(caught.value).endswith("Fetch it: git lfs pull.")
+
+
+def test_a_file_of_no_format_has_nothing_else_looked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walked: list[Path] = []
+
+    def list_files(folder: Path) -> list[Path]:
+        walked.append(folder)
+        return []
+
+    monkeypatch.setattr(episodes, "list_episode_files", list_files)
+    (tmp_path / "odd.pkl").write_bytes(b"\x80\x04N.")
+    with pytest.raises(EpisodeError, match="not a dataset of a known format"):
+        open_dataset(tmp_path / "odd.pkl")
+    assert not walked
+
+
+def test_a_folder_that_is_removed_meanwhile_costs_no_listing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "a.h5").touch()
+    scan = os.scandir
+
+    def scandir(path: str | Path) -> object:
+        if Path(path).name == "gone":
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert list_episode_files(tmp_path) == [tmp_path / "there" / "a.h5"]

@@ -19,6 +19,8 @@ from corporeal.schema.document import Library
 _INCH_M = 0.0254
 _MARGIN_M = 0.012
 _RULER_M = 0.018
+# Printed in true size: a wall of a hall.
+_LARGEST_M = 5.0
 # Widths and heights of pages in metres, smallest first; a larger board gets a page of its own.
 PAGES = {"A4": (0.297, 0.210), "A3": (0.420, 0.297), "A2": (0.594, 0.420), "A1": (0.841, 0.594),
          "A0": (1.189, 0.841)}  # fmt: skip
@@ -41,8 +43,8 @@ class Board(Document):
     pattern: Pattern
     columns: int = Field(ge=1, le=60, description="squares from left to right, or markers")
     rows: int = Field(ge=1, le=60, description="squares from top to bottom, or markers")
-    square_m: float = Field(gt=0, le=2, description="side of a square; of ArUco: marker and gap")
-    marker_m: float | None = Field(default=None, gt=0, le=2, description="side of a marker")
+    square_m: float = Field(ge=1e-4, le=2, description="side of a square; of ArUco: marker and gap")
+    marker_m: float | None = Field(default=None, ge=1e-4, le=2, description="side of a marker")
     dictionary: str | None = Field(default=None, description="such as DICT_5X5_250")
     first_marker: int | None = Field(default=None, ge=0, description="number of the first marker")
     legacy: bool | None = Field(
@@ -53,6 +55,9 @@ class Board(Document):
 
     @model_validator(mode="after")
     def _can_be_made(self) -> Self:
+        if max(self.size_m) > _LARGEST_M:
+            raise ValueError(f"the board is {max(self.size_m):g} m large; expected "
+                             f"{_LARGEST_M:g} m or less")  # fmt: skip
         if self.pattern == "chessboard":
             if self.columns < 3 or self.rows < 3:
                 raise ValueError("a chessboard has 3 squares or more each way")
@@ -183,6 +188,7 @@ def page_of(board: Board) -> str:
 
 def plot_page(board: Board) -> Any:
     """A figure of the page in its true size, with a ruler to measure the print by."""
+    from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
@@ -196,8 +202,11 @@ def plot_page(board: Board) -> Any:
     left, top = (wide - width) / 2, (high - _RULER_M - height) / 2
     ink, ground = ("white", "black") if board.inverted else ("black", "white")
     axes.add_patch(Rectangle((left, top), width, height, color=ground, linewidth=0))
-    for x, y, side in black_squares(board):
-        axes.add_patch(Rectangle((left + x, top + y), side, side, color=ink, linewidth=0))
+    # One artist for all: a board of small markers has some 50,000 squares.
+    x, y, side = np.array(list(black_squares(board))).T[..., None]
+    around = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    places = np.stack([left + x + side * around[:, 0], top + y + side * around[:, 1]], axis=-1)
+    axes.add_collection(PolyCollection(list(places), facecolors=ink, linewidths=0))
     _draw_ruler(axes, board, left, high - _MARGIN_M, width)
     return figure
 

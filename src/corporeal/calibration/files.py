@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from corporeal.calibration.certainty import UncertaintyMap
 from corporeal.calibration.force import ForceSolution, StaticPoses
 from corporeal.calibration.hand_eye import HandEyeSolution, PosePairs, pose_matrix
 from corporeal.errors import CorporealError
-from corporeal.files import atomic_write
+from corporeal.files import atomic_write, refuse_links_out, refuse_pointer
 from corporeal.geometry import Array, matrix_from_quaternion, rpy_from_matrix
 from corporeal.protocol import Calibration
 from corporeal.protocol.calibration import CameraCalibration, ForceCalibration
@@ -30,12 +31,16 @@ _WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 # How files of others call the effector in the base, and the board in the camera.
 _EFFECTOR = ("effector", "base_from_effector", "O_T_EE", "robot_pose", "T_base_gripper")
 _TARGET = ("board", "camera_from_board", "target_pose", "T_cam_target")
-_ROTATION_OFF = 1e-3
+# Each is left out in turn, and the others are solved: beyond this no one waits for it.
+_MOST_PAIRS, _MOST_RESTS = 400, 2000
+# Metres, newtons and the like: beyond this a number was not measured.
+_LARGEST = 1e6
 
 
 def read_pose_pairs(path: Path) -> PosePairs:
     """Pairs of a .json, a .csv, or a folder with one .json for each pair."""
     if path.is_dir():
+        refuse_links_out(path)
         files = sorted(path.glob("*.json"))
         entries = [(file.stem, _values(file)) for file in files]
         kept = [(name, entry) for name, entry in entries if _is_pair(entry)]
@@ -43,7 +48,7 @@ def read_pose_pairs(path: Path) -> PosePairs:
             raise CorporealError(f"{path} holds no pairs; expected .json files, one for each.")
         return _pairs(path, kept)
     if path.suffix == ".csv":
-        rows = list(_csv_rows(path))
+        rows = list(_csv_rows(path, _MOST_PAIRS))
         wanted = [f"{which}_{part}" for which in ("effector", "board") for part in _POSE]
         _require(path, rows, wanted)
         named = [(row.get("name") or str(number), row) for number, row in enumerate(rows, 1)]
@@ -68,7 +73,7 @@ def read_static_poses(path: Path) -> StaticPoses:
     """Poses at rest of a .csv: the flange as qw qx qy qz in a frame with z up, and the wrench."""
     if path.suffix != ".csv":
         raise CorporealError(f"{path}, got {path.suffix or 'no ending'}; expected .csv.")
-    rows = list(_csv_rows(path))
+    rows = list(_csv_rows(path, _MOST_RESTS))
     _require(path, rows, [*_POSE[3:], *_WRENCH])
     quaternions = np.array([[_number(path, row, key) for key in _POSE[3:]] for row in rows])
     wrench = np.array([[_number(path, row, key) for key in _WRENCH] for row in rows])
@@ -91,6 +96,8 @@ def _is_pair(entry: Any) -> bool:
 
 
 def _pairs(path: Path, entries: list[tuple[str, Any]]) -> PosePairs:
+    if len(entries) > _MOST_PAIRS:
+        raise CorporealError(f"{path} holds {len(entries)} pairs; expected {_MOST_PAIRS} or fewer.")
     hands, boards = [], []
     for name, entry in entries:
         if isinstance(entry, Mapping):
@@ -98,7 +105,9 @@ def _pairs(path: Path, entries: list[tuple[str, Any]]) -> PosePairs:
             board = next((entry[key] for key in _TARGET if key in entry), None)
             turn, place = entry.get("T_cam_target_rvec"), entry.get("T_cam_target_tvec")
             if board is None and turn is not None and place is not None:
-                board = pose_matrix(np.ravel(turn), np.ravel(place)).tolist()
+                vectors = _floats(turn), _floats(place)
+                if all(part.shape == (3,) and (np.abs(part) < _LARGEST).all() for part in vectors):
+                    board = pose_matrix(*vectors).tolist()
         else:
             hand, board = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
         hands.append(_pose(path, name, "effector", hand))
@@ -108,14 +117,16 @@ def _pairs(path: Path, entries: list[tuple[str, Any]]) -> PosePairs:
 
 def _pose(path: Path, name: str, what: str, numbers: Any) -> Array:
     """A pose (4, 4) of 16 numbers, rows first, or columns first as some controllers have them."""
-    try:
-        flat = np.asarray(numbers, np.float64).ravel()
-    except (TypeError, ValueError):
-        flat = np.zeros(0)
-    if flat.size != 16 or not np.isfinite(flat).all():
+    flat = _floats(numbers)
+    if flat.size != 16:
         raise CorporealError(
             f"{path}, pair {name}: {what} holds {flat.size} numbers; expected the 16 of a 4 x 4 "
             "matrix."
+        )
+    if not (np.abs(flat) < _LARGEST).all():
+        raise CorporealError(
+            f"{path}, pair {name}: {what} holds a number that is not finite or beyond a million; "
+            "expected a pose in metres."
         )
     pose = flat.reshape(4, 4)
     if np.allclose(pose[:3, 3], 0) and not np.allclose(pose[3, :3], 0):
@@ -128,14 +139,26 @@ def _pose(path: Path, name: str, what: str, numbers: Any) -> Array:
     return pose
 
 
-def _csv_rows(path: Path) -> Iterator[dict[str, str]]:
+def _floats(numbers: Any) -> Array:
+    """Numbers of a document in one row; none where they are no numbers."""
+    try:
+        return np.zeros(0) if numbers is None else np.asarray(numbers, np.float64).ravel()
+    except (TypeError, ValueError, OverflowError):
+        return np.zeros(0)
+
+
+def _csv_rows(path: Path, most: int) -> Iterator[dict[str, str]]:
+    refuse_pointer(path)
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise CorporealError(f"{path} is larger than 64 MiB; expected a row for each pose.")
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        rows = list(islice(csv.DictReader(io.StringIO(text), skipinitialspace=True), most + 1))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CorporealError(f"{path} cannot be read: {error}.") from None
-    for row in csv.DictReader(io.StringIO(text), skipinitialspace=True):
+    if len(rows) > most:
+        raise CorporealError(f"{path} holds more than {most} rows; expected a row for each pose.")
+    for row in rows:
         yield {key.strip(): value for key, value in row.items() if key and value is not None}
 
 
@@ -152,7 +175,7 @@ def _number(path: Path, row: dict[str, str], key: str) -> float:
         value = float(row[key])
     except (KeyError, ValueError):
         value = np.nan
-    if not np.isfinite(value):
+    if not abs(value) < _LARGEST:
         raise CorporealError(f"{path}: {key}, got {row.get(key)!r}; expected a number.")
     return value
 

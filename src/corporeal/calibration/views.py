@@ -16,11 +16,15 @@ from PIL import Image
 from corporeal.calibration.board import Board
 from corporeal.calibration.detection import BoardView, detect, is_legacy
 from corporeal.episode import Episode
+from corporeal.episode.video import open_movie
 from corporeal.errors import CorporealError
+from corporeal.files import refuse_links_out, refuse_pointer
 
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".mp4", ".mkv", ".mov", ".avi", ".webm")
-_MOST_PIXELS = 100_000_000
+# Pillow would hand a picture of any other kind to programs beside it: EPS to Ghostscript.
+_FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
+_MOST_PIXELS = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ def find_views(
 def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) -> Iterator[Picture]:
     """The pictures of a folder, an image, a movie or an episode; of movies every `every`-th."""
     if source.is_dir():
+        refuse_links_out(source)
         files = sorted(path for path in source.iterdir() if path.suffix.lower() in IMAGES)
         if not files:
             raise CorporealError(
@@ -94,23 +99,28 @@ def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) ->
 
 
 def _read_image(path: Path) -> Picture:
+    refuse_pointer(path)
     try:
-        with Image.open(path) as image:
-            if image.width * image.height > _MOST_PIXELS:
-                raise CorporealError(
-                    f"{path} has {image.width} x {image.height} pixels; expected 100 million or "
-                    "fewer."
-                )
+        with Image.open(path, formats=_FORMATS) as image:
+            _refuse_huge(path, image.width, image.height)
             return Picture(path.name, np.asarray(image.convert("RGB"), np.uint8))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise CorporealError(f"{path} is no picture: {error}. Leave it out.") from None
 
 
+def _refuse_huge(path: Path, width: int, height: int) -> None:
+    if width * height > _MOST_PIXELS:
+        raise CorporealError(
+            f"{path} has {width} x {height} pixels; expected 64 million or fewer. Make it smaller."
+        )
+
+
 def _read_movie(path: Path, every: int) -> Iterator[Picture]:
     try:
-        with closing(av.open(str(path))) as container:
+        with closing(open_movie(path)) as container:
             frames: Any = container.decode(video=0)
             for number, frame in enumerate(frames):
+                _refuse_huge(path, frame.width, frame.height)
                 if number % every == 0:
                     yield Picture(f"{path.name} {number}", frame.to_ndarray(format="rgb24"))
     except (av.FFmpegError, IndexError, OSError) as error:

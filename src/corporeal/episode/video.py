@@ -20,6 +20,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
 from corporeal.errors import EpisodeError
+from corporeal.files import refuse_pointer
 
 Picture = NDArray[np.uint8]
 VideoError = av.FFmpegError
@@ -40,7 +41,32 @@ _X264 = {
 _MAX_STEP = 1 << 30
 _START_CODE = b"\x00\x00\x01"
 _PER_LEVEL = np.float32(1 / 255)
+# Containers and streams that hold their pictures themselves. A playlist (HLS, DASH, concat) names
+# other files and hosts, and whoever wrote it would choose what is read.
+_HOLDS_PICTURES = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,asf,ogg,mxf,gif,apng,"
+    "h264,hevc,av1,obu,ivf,m4v,mjpeg"
+)
 _BT601 = {"colorspace": 6, "color_primaries": 6, "color_trc": 6, "color_range": 1}
+
+
+def open_movie(source: Any) -> Any:
+    """A movie of others, a path or an open file, as a container of FFmpeg's.
+
+    Raises EpisodeError for what holds no pictures itself, FFmpegError for what is damaged.
+    """
+    if isinstance(source, str | Path):
+        refuse_pointer(Path(source))
+        source = str(source)
+    options = {"format_whitelist": _HOLDS_PICTURES, "protocol_whitelist": "file"}
+    try:
+        # Titles and the like that are no UTF-8 are nothing to refuse a movie for.
+        return av.open(source, "r", options=options, metadata_errors="replace")
+    except av.error.ArgumentError:
+        raise EpisodeError(
+            f"{getattr(source, 'name', source)}: is no movie that holds its own pictures; expected "
+            "MP4, Matroska, AVI or the like. Write it again: ffmpeg -i FILE movie.mp4."
+        ) from None
 
 
 class Encoder:

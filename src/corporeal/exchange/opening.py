@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -71,9 +72,17 @@ def _open_path(
 
 
 def _dataset_around(path: Path) -> Path | None:
-    """The dataset that a file lies in; a folder of episode files is none that has other parts."""
-    near = islice(path.absolute().parents, MAX_LEVELS)
-    return next((each for each in near if _format_name(each) not in (None, "episodes")), None)
+    """The dataset that a file lies in; a folder of episode files is none that has other parts.
+
+    Nobody named these folders. What looks through all below them is not asked, and never the root
+    of a file system: one damaged file would have the whole disk read.
+    """
+    known = [each for name, each in formats().items() if each.read and name != "episodes"]
+    for folder in islice(path.absolute().parents, MAX_LEVELS):
+        with suppress(OSError):
+            if folder != folder.parent and any(each.recognises(folder) for each in known):
+                return folder
+    return None
 
 
 def _explain_folder(path: Path) -> None:

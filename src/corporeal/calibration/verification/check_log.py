@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 
 from corporeal.calibration.verification.marker_check import CalibrationCheck, MarkerShift
 from corporeal.errors import CorporealError
+from corporeal.files import refuse_pointer
 from corporeal.geometry import Array
 from corporeal.schema import roles
 
@@ -121,9 +122,11 @@ def logged(check: CalibrationCheck) -> LoggedCheck:
 def append(path: Path, entry: LoggedCheck) -> None:
     """Add a line and sync it; raises CorporealError where that cannot be done."""
     line = json.dumps(_plain(entry), separators=(",", ":"), allow_nan=False) + "\n"
+    refuse_pointer(path)
     try:
-        # One write to the end of the file: two programs never mix their lines.
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        # One write to the end of the file: two programs never mix their lines. No link is
+        # followed: the folder may be a stranger's, and the file behind it another program's.
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
         try:
             os.write(number, line.encode())
             os.fsync(number)
@@ -137,6 +140,7 @@ def append(path: Path, entry: LoggedCheck) -> None:
 
 def read_log(path: Path) -> list[LoggedCheck]:
     """All lines, the oldest first; none where there is no log. A torn last line is left out."""
+    refuse_pointer(path)
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise CorporealError(f"{path} is larger than 64 MiB. Move old lines to another file.")

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import Field
 
-from corporeal.capture.camera import NumberedOptions, camera_rig, open_video, read_pictures
+from corporeal.capture.camera import NumberedOptions, camera_rig, read_pictures
 from corporeal.capture.driver import Driver, DriverError, Mark, Rig, Sample
+from corporeal.episode.video import VideoError, open_movie
 from corporeal.units import SECOND_NS
 
 
@@ -68,7 +69,14 @@ def read(options: VideoFileOptions) -> Iterator[Sample | Mark]:
 def _open(path: Path) -> Any:
     if not path.is_file():
         raise DriverError(f"video, got {str(path)!r}; expected a video file. Check the path.")
-    return open_video(str(path))
+    try:
+        container = open_movie(path)
+    except VideoError as error:
+        raise DriverError(f"video {path} cannot be opened: {error.strerror}.") from None
+    if not container.streams.video:
+        container.close()
+        raise DriverError(f"video {path} has no pictures; expected a video.")
+    return container
 
 
 DRIVER = Driver(VideoFileOptions, describe, read)

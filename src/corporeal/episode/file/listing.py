@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SUFFIX = ".h5"
@@ -17,9 +18,11 @@ def list_episode_files(folder: Path) -> list[Path]:
 
     A copy counts as such where its index says so and the file that it is of lies below, too.
     """
-    copies = set(_sorted_copies(folder))
+    there = list(_files_below(folder))
+    copies = set(_sorted_copies(folder, there))
     files: dict[tuple[int, int], Path] = {}
-    for path in sorted(folder.rglob(f"*{SUFFIX}"), key=lambda path: (len(path.parts), path)):
+    found = (path for path in there if path.suffix == SUFFIX)
+    for path in sorted(found, key=lambda path: (len(path.parts), path)):
         if path.is_file() and path not in copies:
             status = path.stat()
             files.setdefault((status.st_dev, status.st_ino), path)
@@ -28,13 +31,20 @@ def list_episode_files(folder: Path) -> list[Path]:
 
 def count_sorted_copies(folder: Path) -> int:
     """How many files below are left out of `list_episode_files`, since they are sorted copies."""
-    return sum(copy.is_file() for copy in set(_sorted_copies(folder)))
+    copies = set(_sorted_copies(folder, _files_below(folder)))
+    return sum(copy.is_file() for copy in copies)
 
 
-def _sorted_copies(folder: Path) -> Iterator[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
+    # Unlike Path.rglob it goes on where a folder cannot be read, or is removed meanwhile.
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names)
+
+
+def _sorted_copies(folder: Path, files: Iterable[Path]) -> Iterator[Path]:
     top = folder.resolve()
-    for index in folder.rglob(VERDICTS):
-        if not index.is_file() or index.stat().st_size > MAX_INDEX_BYTES:
+    for index in files:
+        if index.name != VERDICTS or not index.is_file() or index.stat().st_size > MAX_INDEX_BYTES:
             continue
         for line in index.read_text("utf-8", "replace").splitlines():
             try:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from corporeal.episode.video import open_movie
 from corporeal.errors import EpisodeError
 from corporeal.schema import Stream
 
@@ -87,7 +88,7 @@ class VideoFile:
     def frames(self) -> Iterator[av.VideoFrame]:
         """The pictures in order, as the decoder gives them: nothing converted or copied."""
         try:
-            with av.open(self.open()) as container:
+            with open_movie(self.open()) as container:
                 stream = container.streams.video[0]
                 stream.thread_type = "NONE"
                 yield from _between(container, stream, self.first, self.count)

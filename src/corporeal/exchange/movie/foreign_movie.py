@@ -19,7 +19,7 @@ from av.video.codeccontext import VideoCodecContext
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import VideoFile
-from corporeal.episode.video import TICKS_PER_S, TIME_BASE, is_key_frame, ticks
+from corporeal.episode.video import TICKS_PER_S, TIME_BASE, is_key_frame, open_movie, ticks
 from corporeal.errors import EpisodeError
 from corporeal.exchange.movie.packets import annex_b_units, movie_errors_explained
 
@@ -123,7 +123,7 @@ class _Probe:
 
 @contextmanager
 def _opened(footage: VideoFile) -> Iterator[tuple[Any, Any]]:
-    with movie_errors_explained(footage.spec.path), av.open(footage.open()) as container:
+    with movie_errors_explained(footage.spec.path), open_movie(footage.open()) as container:
         yield container, container.streams.video[0]
 
 
@@ -176,7 +176,7 @@ class Header:
 def read_header(path: Path) -> Header:
     """The header of a movie; raises EpisodeError when it is none."""
     try:
-        with av.open(str(path)) as container:
+        with open_movie(path) as container:
             stream = container.streams.video[0]
             if stream.codec_context is None:
                 raise ValueError("no decoder for its pictures is known")

@@ -14,6 +14,7 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.episode.video import open_movie
 from corporeal.errors import EpisodeError
 from corporeal.files import refuse_pointer
 
@@ -230,7 +231,7 @@ def movie_errors_explained(name: object) -> Iterator[None]:
 
 def coding_at(path: Path) -> Coding:
     """How the pictures of a movie are coded."""
-    with movie_errors_explained(path), av.open(str(path)) as container:
+    with movie_errors_explained(path), open_movie(path) as container:
         return _coding(container.streams.video[0])
 
 
@@ -264,7 +265,7 @@ def _packets_at(path: str, _changed_ns: int, _size: int) -> Packets | None:
 
 
 def _read(source: Any) -> Packets | None:
-    with av.open(source) as container:
+    with open_movie(source) as container:
         stream = container.streams.video[0]
         coding = _coding(stream)
         pts, is_key = [], []
@@ -290,7 +291,7 @@ class PacketReader:
     def __init__(self, source: Any, packets: Packets, name: object) -> None:
         self._packets, self._name = packets, name
         with movie_errors_explained(name):
-            self._container = av.open(source)
+            self._container = open_movie(source)
             self.stream = self._container.streams.video[0]
         self._queue: Iterator[Any] | None = None
         self._place, self._data = -1, b""

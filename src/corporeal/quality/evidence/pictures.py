@@ -12,6 +12,7 @@ from av.video.reformatter import Interpolation, VideoReformatter
 from numpy.typing import NDArray
 
 from corporeal.episode.recording import ImageSequence, VideoFile
+from corporeal.episode.video import open_movie
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality.check import MAX_EVIDENCE, Finding, Spans
 from corporeal.quality.subject import Subject, once_per_subject
@@ -192,7 +193,7 @@ def count_pictures(footage: VideoFile | ImageSequence) -> int | None:
     if isinstance(footage, ImageSequence):
         return len(footage.pictures)
     try:
-        with av.open(footage.open()) as container:
+        with open_movie(footage.open()) as container:
             total = int(container.streams.video[0].frames)
     except (av.FFmpegError, IndexError, OSError):
         return 0

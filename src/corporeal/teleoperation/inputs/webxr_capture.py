@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.files import refuse_pointer
 from corporeal.geometry import Array, normalise
 from corporeal.teleoperation.operator_input import (
     InputError,
@@ -21,7 +22,8 @@ from corporeal.teleoperation.operator_input import (
 )
 from corporeal.teleoperation.webxr import WEBXR_JOINTS, beyond, from_webxr, hand_from_webxr
 
-_MAX_BYTES = 1 << 30
+# Parsed it takes twenty times as much memory; half an hour of two controllers has so much.
+_MAX_BYTES = 128 << 20
 _MS = 1_000_000
 _HEAD = slice(1, 8)
 _RAY = slice(1, 8)
@@ -42,20 +44,29 @@ def accepts(path: Path) -> bool:
     """Whether a file begins as a capture does."""
     if path.suffix != ".json":
         return False
+    refuse_pointer(path)
     with path.open("rb") as file:
         return file.read(64).lstrip().startswith(b'{"schema"')
 
 
 def read(path: Path) -> Iterator[OperatorInput]:
     """The frames of a capture; raises InputError for a file that is none."""
+    refuse_pointer(path)
     if path.stat().st_size > _MAX_BYTES:
-        raise InputError(f"capture {path}, got more than 1 GB; expected a shorter one. Cut it.")
+        raise InputError(f"capture {path}, got more than 128 MiB; expected a shorter one. Cut it.")
     try:
         document = json.loads(path.read_bytes())
         devices = {int(number): _device(fields) for number, fields in document["schema"]}
         for sequence, frame in enumerate(document["frames"]):
             yield _input(sequence, frame, devices)
-    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise InputError(
             f"capture {path}, got what cannot be read ({error!r}); expected schema and frames as "
             "IWER's ActionRecorder writes them. Record it again."

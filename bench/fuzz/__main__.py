@@ -18,41 +18,19 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from corporeal.capture.ros.bag import open_bag, records
-from corporeal.embodiment import open_robot
-from corporeal.embodiment.description.urdf import read_urdf
-from corporeal.episode import EpisodeWriter
+from bench.fuzz.samples import READERS, Sample, make_samples
 from corporeal.errors import CorporealError
-from corporeal.exchange.conversion import export
-from corporeal.exchange.format import formats
-from corporeal.exchange.opening import open_dataset
-from corporeal.retargeting.reader import read_motion
-from corporeal.schema.markup import read_markup
-from corporeal.testing import Workload
 
 LIMIT_S, SILENT_S, ROOM_BYTES = 20, 40, 3 << 30
-MAX_BYTES = 400_000
 SEQUENCES = (b"[/x]", b"\x1b[2J", b"NaN", b"-1", b"1e308", b"99999999999999999999", b"\0", b"null",
              b"../../x", b"{", b"[" * 200, b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f")  # fmt: skip
-REAL = {".bvh": "motion", ".c3d": "motion", ".npz": "motion", ".csv": "motion", ".urdf": "robot",
-        ".pkl": "dataset", ".bag": "bag", ".mcap": "bag", ".db3": "bag"}  # fmt: skip
 FAULTS = ("traceback", "late", "died")
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A file or folder that is whole, and which reader it is for."""
-
-    name: str
-    path: str
-    reader: str
 
 
 @dataclass(frozen=True)
@@ -68,67 +46,6 @@ class Outcome:
 
 class _LateError(BaseException):
     """The time for one case is over; nothing that is tried may catch it."""
-
-
-def _read_dataset(path: Path) -> None:
-    dataset = open_dataset(path)
-    for number in dataset.episodes[:2]:
-        for signal_ in dataset.open(number).signals.values():
-            len(signal_)
-
-
-def _read_bag(path: Path) -> None:
-    for _ in records(open_bag(path), []):
-        pass
-
-
-READERS: dict[str, Callable[[Path], Any]] = {
-    "dataset": _read_dataset,
-    "bag": _read_bag,
-    "motion": read_motion,
-    "robot": read_urdf,
-    "document": read_markup,
-}
-
-
-def make_samples(folder: Path, data: Path) -> list[Sample]:
-    """An episode of ours in every format that can be written, documents, and real files."""
-    episodes = folder / "episodes"
-    episodes.mkdir(parents=True)
-    workload = Workload(open_robot("g1"), duration_s=0.3, size=(32, 48))
-    with EpisodeWriter(episodes / "e0000.h5", schema=workload.schema, metadata=workload.metadata,
-                       embodiment=workload.embodiment, epoch_ns=0) as writer:  # fmt: skip
-        for stream, time_ns, value in workload.samples():
-            writer.append(stream, time_ns, value)
-    samples = [Sample("episode file", str(episodes), "dataset")]
-    for name in formats():
-        try:
-            samples.append(Sample(name, str(export(episodes, folder / name, name).out), "dataset"))
-        except CorporealError:
-            continue
-    robot = open_robot("g1").model_dump(mode="json")
-    for suffix in (".json", ".yaml"):
-        path = folder / f"document{suffix}"
-        path.write_text(json.dumps(robot), "utf-8")
-        samples.append(Sample(f"document {suffix}", str(path), "document"))
-    samples += _real_samples(data)
-    return [sample for sample in samples if _is_read(sample)]
-
-
-def _real_samples(data: Path) -> Iterator[Sample]:
-    for suffix, reader in REAL.items():
-        sizes = {path: path.stat().st_size for path in data.rglob(f"*{suffix}") if path.is_file()}
-        small = sorted((size, str(path)) for path, size in sizes.items() if size <= MAX_BYTES)
-        good = (Sample(f"{reader} {suffix}", path, reader) for _, path in small[:40])
-        yield from [sample for sample in good if _is_read(sample)][-2:]
-
-
-def _is_read(sample: Sample) -> bool:
-    try:
-        READERS[sample.reader](Path(sample.path))
-    except CorporealError:
-        return False
-    return True
 
 
 def damage(data: bytes, rng: np.random.Generator) -> bytes:
