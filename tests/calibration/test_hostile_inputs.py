@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,21 @@ def test_a_picture_of_too_many_pixels_is_refused(tmp_path: Path) -> None:
     Image.new("1", (9000, 9000)).save(tmp_path / "a.png")
     with pytest.raises(CorporealError, match="9000 x 9000 pixels; expected 64 million or fewer"):
         pictures_of(tmp_path / "a.png")
+
+
+def test_a_header_claims_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (48, 64, 3), np.uint8)).save(path)
+    whole = path.read_bytes()
+    # The chunk behind the head says that it has 4 GB.
+    path.write_bytes(whole[:33] + b"\xff\x00\x24;IDAT" + whole[41:])
+    tracemalloc.start()
+    try:
+        (picture,) = pictures_of(path)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        assert picture.pixels.shape == (48, 64, 3)
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_board_is_of_a_size_that_can_be_printed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".mp4", ".mkv", ".mov", ".avi", ".webm")
 # Pillow would hand a picture of any other kind to programs beside it: EPS to Ghostscript.
 _FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
-_MOST_PIXELS = 64_000_000
+_MOST_PIXELS, _MOST_BYTES = 64_000_000, 256 << 20
 
 
 @dataclass(frozen=True)
@@ -101,11 +102,20 @@ def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) ->
 def _read_image(path: Path) -> Picture:
     refuse_pointer(path)
     try:
-        with Image.open(path, formats=_FORMATS) as image:
+        # From memory: of a file Pillow would take as much as a damaged header claims.
+        with Image.open(io.BytesIO(_content(path)), formats=_FORMATS) as image:
             _refuse_huge(path, image.width, image.height)
             return Picture(path.name, np.asarray(image.convert("RGB"), np.uint8))
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise CorporealError(f"{path} is no picture: {error}. Leave it out.") from None
+
+
+def _content(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise CorporealError(f"{path} is larger than 256 MiB; expected a picture. Leave it out.")
+    return content
 
 
 def _refuse_huge(path: Path, width: int, height: int) -> None:
