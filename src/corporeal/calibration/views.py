@@ -111,11 +111,9 @@ def _read_image(path: Path) -> Picture:
 
 
 def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
+    if path.stat().st_size > _MOST_BYTES:
         raise CorporealError(f"{path} is larger than 256 MiB; expected a picture. Leave it out.")
-    return content
+    return path.read_bytes()
 
 
 def _refuse_huge(path: Path, width: int, height: int) -> None:
