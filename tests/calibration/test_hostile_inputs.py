@@ -157,6 +157,24 @@ def test_a_header_claims_no_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("changed", [{"sigma_m": [0, 1, 1]}, {"turn_rad": [1e300, 0, 0]}])
+def test_a_shift_that_no_marker_has_is_no_line_of_the_log(
+    tmp_path: Path, changed: dict[str, object]
+) -> None:
+    three = [0.001, 0.001, 0.001]
+    shift = {"marker": "m", "camera": "wrist", "turn_rad": three, "shift_m": three,
+             "sigma_rad": three, "sigma_m": three, "limit_m": 0.003, "limit_rad": 0.02,
+             "cause": "none"}  # fmt: skip
+    line = {"what": "check", "at": "2026-11-19T08:00:00+00:00", "calibration": "cell@1.0.0",
+            "who": "anna", "passed": True}  # fmt: skip
+    path = tmp_path / "cell.checks.jsonl"
+    path.write_text(json.dumps({**line, "shifts": [shift]}) + "\n")
+    assert len(read_log(path)) == 1
+    path.write_text(json.dumps({**line, "shifts": [{**shift, **changed}]}) + "\n\n")
+    with pytest.raises(CorporealError, match="line 1 is no check"):
+        read_log(path)
+
+
 def test_a_board_is_of_a_size_that_can_be_printed() -> None:
     assert board().size_m == pytest.approx((1.2, 1.2))
     with pytest.raises(ValueError, match="120 m large"):

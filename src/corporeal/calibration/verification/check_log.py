@@ -27,6 +27,8 @@ from corporeal.schema import roles
 # Weight of the newest check, half of the shift that is looked for, and where both raise an alarm.
 _NEWEST, _SLACK, _CREPT, _EWMA_SIGMAS = 0.2, 0.5, 5.0, 3.5
 _MOST_BYTES = 64 << 20
+# Metres and radians: beyond this no marker moved.
+_FARTHEST = 1e3
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,11 @@ def _entry(line: str) -> LoggedCheck:
     entry = _LINES.validate_json(line)
     if entry.time.tzinfo is None:
         raise ValueError("no time zone")
+    for shift in entry.shifts:
+        sigmas = np.array([*shift.sigma_rad, *shift.sigma_m])
+        moved = np.array([*shift.turn_rad, *shift.shift_m, shift.limit_m, shift.limit_rad])
+        if not ((np.abs(moved) < _FARTHEST).all() and ((sigmas > 0) & (sigmas < _FARTHEST)).all()):
+            raise ValueError("a shift that no marker has")
     return entry
 
 
