@@ -36,6 +36,9 @@ WITH_ONE_IMPORTER = frozenset(
         # How pictures become bytes in time, and where they wait: their users are long without them.
         "corporeal.capture.encoding",
         "corporeal.capture.picture_pool",
+        # What a hand and a clutch do, each one idea; the session that uses them is long without.
+        "corporeal.teleoperation.clutch",
+        "corporeal.teleoperation.grip",
         # What one file of a set is compared with, and how a finding is shown: one idea each.
         "corporeal.exchange.neighbours",
         "corporeal.quality.exhibit",

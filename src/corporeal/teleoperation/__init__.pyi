@@ -1,2 +1,9 @@
+from . import arm_model as arm_model
+from . import clearance as clearance
+from . import hand_objective as hand_objective
+from . import leader as leader
+from . import limits as limits
 from . import operator_input as operator_input
 from . import operator_message as operator_message
+from . import safety_filter as safety_filter
+from . import session as session

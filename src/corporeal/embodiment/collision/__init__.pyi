@@ -6,3 +6,4 @@ from .broad_phase import reach_along as reach_along
 from .broad_phase import shapes_of as shapes_of
 from .collision_model import CollisionModel as CollisionModel
 from .collision_model import LinkPair as LinkPair
+from .collision_model import coal_shape as coal_shape

@@ -1,0 +1,71 @@
+"""Leader arms and exoskeletons: their joints as those of the robot, offsets found and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.errors import UnknownNameError
+from corporeal.geometry import Array
+from corporeal.teleoperation.operator_input import InputError
+
+# Leader arms are put together in steps of a quarter turn.
+QUARTER_RAD = np.pi / 2
+# Farther from the robot than this after the offsets are taken out, a leader is not aligned, rad.
+ALIGNED_RAD = 0.35
+
+
+@dataclass
+class LeaderArm:
+    """One stream of leader joints; `columns` (k,) are which commanded joints it leads.
+
+    `offsets` (k,) and `signs` (k,) make its angles the robot's: sign * angle + offset. It leads
+    once it was aligned.
+    """
+
+    columns: NDArray[np.int64]
+    signs: Array
+    offsets: Array
+    is_ready: bool = False
+    angles: Array = field(default_factory=lambda: np.zeros(0))
+    received_ns: int = 0
+
+    def update(self, joints: Array, received_ns: int) -> None:
+        """Take a sample; one of another length, or that is not finite, is left out."""
+        if joints.shape == self.columns.shape and np.isfinite(joints).all():
+            self.angles, self.received_ns = joints.astype(np.float64), received_ns
+
+    def align(self, robot: Array) -> None:
+        """Find the offsets while person and robot (n,) hold the same pose; raises InputError."""
+        if self.angles.shape != self.columns.shape:
+            raise InputError("leader arm, got no sample yet. Switch it on and align again.")
+        turned = self.signs * self.angles
+        self.offsets = QUARTER_RAD * np.round((robot[self.columns] - turned) / QUARTER_RAD)
+        off = np.abs(turned + self.offsets - robot[self.columns])
+        if (off > ALIGNED_RAD).any():
+            worst = int(np.argmax(off))
+            raise InputError(
+                f"leader arm, got joint {worst + 1} at {np.degrees(off[worst]):.0f} degrees from "
+                f"the robot's; expected {np.degrees(ALIGNED_RAD):.0f} at most. Hold it as the "
+                "robot stands and align again."
+            )
+        self.is_ready = True
+
+    def lead(self, asked: Array) -> None:
+        """Write what it wants into `asked` (n,), what is asked of the commanded joints."""
+        asked[self.columns] = self.signs * self.angles + self.offsets
+
+
+def leader_of(
+    names: Sequence[str], commanded: Sequence[str], *, reversed_joints: Sequence[str] = ()
+) -> LeaderArm:
+    """A leader whose joints have the names of the robot's; raises UnknownNameError for another."""
+    for name in names:
+        if name not in commanded:
+            raise UnknownNameError("joint of the leader arm", name, commanded)
+    columns = np.array([list(commanded).index(name) for name in names], np.int64)
+    signs = np.array([-1.0 if name in reversed_joints else 1.0 for name in names])
+    return LeaderArm(columns, signs, np.zeros(len(names)))

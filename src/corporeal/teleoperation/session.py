@@ -1,0 +1,375 @@
+"""Who drives and what the robot is told: the states of one session, in nobody's real time.
+
+A session is fed with what arrives and asked once a tick. It neither sleeps nor looks at a clock,
+so that the same inputs give the same commands, live, in a test and in a replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+
+from corporeal.geometry import Array
+from corporeal.teleoperation.clutch import Clutch, heading_of
+from corporeal.teleoperation.grip import Grip
+from corporeal.teleoperation.hand_objective import HandGoal, HandObjective, JointObjective
+from corporeal.teleoperation.leader import LeaderArm
+from corporeal.teleoperation.operator_input import SIDES, InputTimes, OperatorInput, Side
+from corporeal.teleoperation.operator_message import Command
+from corporeal.teleoperation.pose_filter import PoseFilter
+from corporeal.teleoperation.safety_filter import ArmCommand, Objective, SafetyFilter
+
+State = Literal["inert", "engaged", "hold", "stopped", "kneeling"]
+Driven = Literal["human", "policy"]
+
+# Without input for so long the robot is brought to rest, s.
+STREAM_LOST_S: Final = 0.08
+# The base speeds that sticks may ask for (m/s, m/s, rad/s), and how fast they come (per s).
+_MOST_VELOCITY = np.array([0.6, 0.3, 0.8])
+_VELOCITY_RAMP = np.array([1.0, 1.0, 2.0])
+# How fast the arms' free posture goes back to that of standing while hands are followed, 1/s.
+_HOME_HZ = 0.2
+# A gripper opens or shuts wholly in no less than this, s.
+_GRIP_S = 0.25
+# Lower than this share of its standing height, or more tilted, a robot has fallen.
+_FALLEN_SHARE, _FALLEN_TILT = 0.6, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class BodyState:
+    """What a robot says of itself: joints (J,), base x y z qw qx qy qz, hands 0 shut to 1 open."""
+
+    time_ns: int
+    joints: Array
+    base: Array
+    openings: Mapping[Side, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SessionEvent:
+    """Something that a person has to know: a change of state or driver, and why."""
+
+    event: str
+    cause: str
+    time_ns: int
+
+
+@dataclass(frozen=True, eq=False)
+class Tick:
+    """One tick: what the robot is told, and how it came to that.
+
+    `arms` are the commanded joints, `wanted` the goals of the hands in the axes of the base,
+    `asked` what a leader or a policy asked of the joints (n,), `velocity` that of the base.
+    """
+
+    time_ns: int
+    state: State
+    cause: str
+    driver: Driven
+    arms: ArmCommand
+    openings: dict[Side, float]
+    velocity: Array
+    kneels: bool
+    wanted: dict[Side, HandGoal]
+    asked: Array | None
+    engaged: dict[Side, bool]
+    input_times: InputTimes | None
+    input_age_ns: int | None
+    events: tuple[SessionEvent, ...]
+
+
+class TeleoperationSession:
+    """The states of one session; see docs/spec/teleoperation.md for what they mean.
+
+    `limb` filters every command, whoever gives it. `leaders` are leader arms by the name of
+    their stream.
+    """
+
+    def __init__(
+        self,
+        limb: SafetyFilter,
+        *,
+        scale: float = 1.0,
+        leaders: Mapping[str, LeaderArm] | None = None,
+    ) -> None:
+        self.limb = limb
+        self.leaders = dict(leaders or {})
+        self.state: State = "inert"
+        self.cause = ""
+        self.driver: Driven = "human"
+        self._home = limb.positions.copy()
+        self._rest = self._home.copy()
+        self._input: OperatorInput | None = None
+        self._received_ns = 0
+        self._filters = {side: PoseFilter() for side in SIDES}
+        self._clutches = {side: Clutch(scale) for side in SIDES}
+        self._grips = {side: Grip() for side in SIDES}
+        self._openings: dict[Side, float] = dict.fromkeys(SIDES, 1.0)
+        self._asked_to_follow = False
+        self._released: dict[Side, bool] = dict.fromkeys(SIDES, True)
+        self._heading: Array | None = None
+        self._velocity = np.zeros(3)
+        self._offset_ns: int | None = None
+        self._origin = 0
+        self._events: list[SessionEvent] = []
+        self._time_ns: int | None = None
+
+    def receive(self, given: OperatorInput) -> None:
+        """Take an input as it arrives; an older one than the last is left out."""
+        last = self._input
+        if last is not None and 0 < last.sequence - given.sequence < 1 << 31:
+            return
+        self._input, self._received_ns = given, given.times.received_ns
+        self._follow_clock(given.times)
+        now_ns = given.times.received_ns
+        if last is not None and given.origin != self._origin:
+            self._let_go("the headset was recentred", now_ns)
+        self._origin = given.origin
+        if not given.is_visible:
+            self._hold("the page is not in front", now_ns)
+        if self._asks_to_stop(given):
+            self._stop("both sticks were pressed", now_ns)
+        for side in SIDES:
+            hand = given.hand(side)
+            if hand is None or not hand.is_tracked or hand.pose is None:
+                self._filters[side].reset()
+            else:
+                self._filters[side].update(hand.pose, self._seen_s(given.times))
+            if not self._holds_clutch(given, side):
+                self._released[side] = True
+            self._grips[side].update(hand, now_ns / 1e9)
+        for name, joints in given.joints.items():
+            if name in self.leaders:
+                self.leaders[name].update(joints, now_ns)
+
+    def ask(self, command: Command, now_ns: int, reason: str = "") -> None:
+        """Do what a page, a pedal or a program asks for."""
+        if command == "stop":
+            self._stop(reason or "asked for", now_ns)
+        elif command == "reset":
+            self._reset(now_ns)
+        elif command == "hold":
+            self._hold(reason or "asked for", now_ns)
+        elif command == "disengage":
+            self._let_go(reason or "asked for", now_ns)
+        elif command == "recenter":
+            self._heading = heading_of(self._input.head if self._input else None)
+            self._let_go("recentred", now_ns)
+        elif command == "kneel" and self.state != "stopped":
+            self._rest_all()
+            self._enter("kneeling", reason or "asked for", now_ns)
+        elif command == "stand" and self.state == "kneeling":
+            self._enter("inert", reason or "asked for", now_ns)
+        elif command in ("policy", "human") and self.state != "stopped":
+            self._hand_over("policy" if command == "policy" else "human", reason, now_ns)
+        elif command == "engage" and self.state in ("inert", "hold", "engaged"):
+            self._asked_to_follow = True
+            self._released = dict.fromkeys(SIDES, True)
+            if self.state == "hold":
+                self._enter("inert", "", now_ns)
+
+    def tick(self, now_ns: int, body: BodyState, *, policy: Array | None = None) -> Tick:
+        """The command of one control tick; `policy` (n,) is what a policy wants of the joints."""
+        last_ns = self._time_ns
+        dt_s = 0.01 if last_ns is None else float(np.clip((now_ns - last_ns) / 1e9, 0.002, 0.03))
+        self._time_ns = now_ns
+        self._watch(now_ns, body)
+        limb = self.limb
+        limb.arms.move_body(body.joints, body.base)
+        wanted, asked, objective = self._objective(now_ns, dt_s, policy)
+        arms = limb.step(objective, dt_s)
+        self._move_grips(dt_s)
+        self._move_base(dt_s)
+        events, self._events = tuple(self._events), []
+        return Tick(
+            now_ns,
+            self.state,
+            self.cause,
+            self.driver,
+            arms,
+            dict(self._openings),
+            self._velocity.copy(),
+            self.state == "kneeling",
+            wanted,
+            asked,
+            {side: self._clutches[side].is_held for side in SIDES},
+            self._input.times if self._input else None,
+            now_ns - self._received_ns if self._input else None,
+            events,
+        )
+
+    def _objective(
+        self, now_ns: int, dt_s: float, policy: Array | None
+    ) -> tuple[dict[Side, HandGoal], Array | None, Objective | None]:
+        goals = self._goals(now_ns) if self.driver == "human" else {}
+        asked = policy if self.driver == "policy" else self._led()
+        free = self.state in ("inert", "engaged")
+        if goals:
+            if self.state == "inert":
+                # What hands leave free stays as it is: nothing moves when the clutch is taken up.
+                self._rest = self.limb.positions.copy()
+                self._enter("engaged", "", now_ns)
+            self._rest = self._rest + _HOME_HZ * dt_s * (self._home - self._rest)
+            base, turn = self.limb.arms.base[:3], self.limb.arms.base_rotation
+            world = {
+                side: HandGoal(
+                    base + turn @ goal.position,
+                    turn @ goal.rotation,
+                    turn @ goal.velocity,
+                    turn @ goal.turning,
+                )
+                for side, goal in goals.items()
+            }
+            return goals, None, HandObjective(world, self._rest)
+        if asked is not None and free:
+            if self.state == "inert":
+                self._enter("engaged", "", now_ns)
+            return {}, asked, JointObjective(asked, np.zeros(len(asked)))
+        if self.state == "engaged" and not self._asked_to_follow:
+            self._enter("inert", "", now_ns)
+        return {}, asked, None
+
+    def _goals(self, now_ns: int) -> dict[Side, HandGoal]:
+        goals: dict[Side, HandGoal] = {}
+        given, arms = self._input, self.limb.arms
+        if given is None or self.state not in ("inert", "engaged"):
+            return goals
+        if self._heading is None:
+            self._heading = heading_of(given.head)
+        arms.place(self.limb.positions)
+        for side in arms.hands:
+            hand, person = given.hand(side), self._filters[side].at(self._now_s(now_ns))
+            holds = self._holds_clutch(given, side) and self._released[side]
+            if not holds:
+                self._clutches[side].release()
+            if not holds or hand is None or person is None or not hand.is_tracked:
+                # Whoever is not seen owes the clutch: it is taken up anew where they reappear.
+                self._clutches[side].release()
+                continue
+            position, rotation = arms.hand(side)
+            turn = arms.base_rotation.T
+            here = turn @ (position - arms.base[:3]), turn @ rotation
+            source = hand.source * 1009 + self._filters[side].jumps
+            goals[side] = self._clutches[side].follow(person, source, here, self._heading)
+        return goals
+
+    def _led(self) -> Array | None:
+        """What leader arms ask of the joints (n,); None where none leads."""
+        active = [leader for leader in self.leaders.values() if leader.is_ready]
+        if not active or not self._asked_to_follow:
+            return None
+        asked = self.limb.positions.copy()
+        for leader in active:
+            leader.lead(asked)
+        return asked
+
+    def _watch(self, now_ns: int, body: BodyState) -> None:
+        silent_s = (now_ns - self._received_ns) / 1e9
+        is_driven = self.driver == "human" and self.state == "engaged"
+        if is_driven and silent_s > STREAM_LOST_S:
+            self._hold("no input for 0.1 s", now_ns)
+        standing = self.limb.arms.robot.standing
+        if standing is None or self.state in ("stopped", "kneeling"):
+            return
+        w, x, y = float(body.base[3]), float(body.base[4]), float(body.base[5])
+        upright = 1.0 - 2.0 * (x * x + y * y) if w or x or y else 1.0
+        if upright < _FALLEN_TILT or body.base[2] < _FALLEN_SHARE * standing.height:
+            self._stop("the robot fell", now_ns)
+
+    def _holds_clutch(self, given: OperatorInput, side: Side) -> bool:
+        hand = given.hand(side)
+        if hand is None:
+            return False
+        if hand.clutch is not None:
+            return hand.clutch
+        squeezed = hand.tracker == "controller" and hand.is_pressed("squeeze")
+        return squeezed or self._asked_to_follow
+
+    def _asks_to_stop(self, given: OperatorInput) -> bool:
+        hands = [given.hand(side) for side in SIDES]
+        return all(hand is not None and hand.is_pressed("stick") for hand in hands)
+
+    def _move_grips(self, dt_s: float) -> None:
+        if self.state not in ("inert", "engaged") or self.driver != "human":
+            return
+        most = dt_s / _GRIP_S
+        for side in SIDES:
+            if self._clutches[side].is_held:
+                step = self._grips[side].opening - self._openings[side]
+                self._openings[side] += float(np.clip(step, -most, most))
+
+    def _move_base(self, dt_s: float) -> None:
+        wanted = np.zeros(3)
+        given = self._input
+        if self.state in ("inert", "engaged") and given is not None and self.driver == "human":
+            fresh = given.base_velocity is not None and given.is_visible
+            silent_s = ((self._time_ns or 0) - self._received_ns) / 1e9
+            if fresh and silent_s <= STREAM_LOST_S and given.base_velocity is not None:
+                wanted = np.clip(given.base_velocity, -_MOST_VELOCITY, _MOST_VELOCITY)
+        most = _VELOCITY_RAMP * dt_s
+        self._velocity = self._velocity + np.clip(wanted - self._velocity, -most, most)
+
+    def _hold(self, cause: str, now_ns: int) -> None:
+        if self.state in ("inert", "engaged"):
+            self._rest_all()
+            self._enter("hold", cause, now_ns)
+
+    def _stop(self, cause: str, now_ns: int) -> None:
+        if self.state != "stopped":
+            self._rest_all()
+            self._enter("stopped", cause, now_ns)
+
+    def _reset(self, now_ns: int) -> None:
+        if self.state != "stopped":
+            return
+        given = self._input
+        if given is not None and any(self._holds_clutch(given, side) for side in SIDES):
+            self._note("reset refused", "release the clutch first", now_ns)
+            return
+        self._enter("inert", "", now_ns)
+
+    def _let_go(self, cause: str, now_ns: int) -> None:
+        if self.state == "engaged":
+            self._rest_all()
+            self._enter("inert", cause, now_ns)
+        else:
+            self._rest_all()
+
+    def _hand_over(self, driver: Driven, reason: str, now_ns: int) -> None:
+        if driver != self.driver:
+            self.driver = driver
+            self._rest_all()
+            self._note(f"{driver} drives", reason, now_ns)
+
+    def _rest_all(self) -> None:
+        """Nobody is followed until the clutch was let go and taken up, or was asked for anew."""
+        self._asked_to_follow = False
+        for side in SIDES:
+            self._clutches[side].release()
+            self._released[side] = False
+
+    def _enter(self, state: State, cause: str, now_ns: int) -> None:
+        if state != self.state:
+            self.state, self.cause = state, cause
+            self._note(state, cause, now_ns)
+
+    def _note(self, event: str, cause: str, now_ns: int) -> None:
+        self._events.append(SessionEvent(event, cause, now_ns))
+
+    def _follow_clock(self, times: InputTimes) -> None:
+        """The device's clock on ours, by the quickest message; it drifts up to 50 ppm."""
+        told_ns = times.sent_ns if times.sent_ns is not None else times.device_ns
+        offset_ns = times.received_ns - told_ns
+        if self._offset_ns is None or offset_ns < self._offset_ns:
+            self._offset_ns = offset_ns
+        else:
+            self._offset_ns += min(offset_ns - self._offset_ns, 1_000)
+
+    def _seen_s(self, times: InputTimes) -> float:
+        return (times.device_ns + (self._offset_ns or 0)) / 1e9
+
+    def _now_s(self, now_ns: int) -> float:
+        return now_ns / 1e9
