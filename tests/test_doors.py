@@ -32,7 +32,6 @@ LONG_ENOUGH = 120
 WITH_ONE_IMPORTER = frozenset(
     {
         "corporeal.capture.motion_onset",
-        # Pictures of live cameras without a recording: what looks at them comes and goes.
         # How pictures become bytes in time, and where they wait: their users are long without them.
         "corporeal.capture.encoding",
         "corporeal.capture.picture_pool",

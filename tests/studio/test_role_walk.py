@@ -25,6 +25,8 @@ TAKES: tuple[tuple[Action, str], ...] = (
     ("annotate", r"(get /api/labels/mine|post /api/labels/queues/\{queue\}/take)"),
     ("annotate", r"post /api/reviews/\{name\}/(next|items/.*)"),
     ("annotate", r"post /api/(marks|episodes/\{episode_id\}/notes).*"),
+    ("ingest", r"post /api/guide"),
+    ("judge", r"post /api/halts/\{key\}/lift"),
     ("release", r"post /api/releases(/preview)?"),
     ("export", r"post /api/releases/\{reference\}/exports"),
     ("verify", r"post /api/releases/\{reference\}/verification"),
@@ -74,4 +76,6 @@ def test_every_route_goes_by_the_table_of_permissions(workspace: Workspace) -> N
             wrong.append((route, sorted(let_in)))
         seen.update(taken)
     assert not wrong
-    assert seen == {"account", "export", "share", "annotate", "judge", "release", "verify"}
+    assert seen == {
+        "account", "export", "share", "annotate", "ingest", "judge", "release", "verify",
+    }  # fmt: skip

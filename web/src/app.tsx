@@ -17,6 +17,7 @@ import { UndoToast } from "./parts/undo_toast";
 // A page is fetched when it is first opened; the list of episodes comes with the frame.
 const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
 const Accounts = lazy(() => import("./pages/accounts/accounts"));
+const Calibrations = lazy(() => import("./pages/calibrations/calibrations"));
 const ComparePage = lazy(() => import("./pages/compare/compare_page"));
 const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
 const Guide = lazy(() => import("./pages/guide/guide"));
@@ -35,6 +36,7 @@ const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/releases", title: "Releases" },
   { path: "/dashboards", title: "Dashboards" },
   { path: "/live", title: "Live" },
+  { path: "/calibrations", title: "Calibrations" },
   { path: "/accounts", title: "Accounts", needs: "account" },
 ];
 
@@ -46,6 +48,7 @@ const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/dashboards/, Dashboards],
   [/^\/live/, Live],
   [/^\/guide$/, Guide],
+  [/^\/calibrations$/, Calibrations],
   [/^\/accounts$/, Accounts],
   [/^\/labels/, Labels],
   [/^\/review/, Review],

@@ -15,7 +15,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal import catalog
 from corporeal.calibration.verification import (
     CalibrationCheck,
     CameraLook,
@@ -33,6 +32,7 @@ from corporeal.catalog.accounts import system_user
 from corporeal.cli.check_notes import moment_now, note_check
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.errors import CorporealError
+from corporeal.operations.monitoring import read_station_log
 from corporeal.protocol import Calibration
 
 # Pictures of a look come so far apart; a look is tried so often, and Studio asked for lifts.
@@ -235,7 +235,7 @@ class SessionChecks:
             enter_workspace(self._root, "read") as (workspace, _),
             workspace.database.read() as connection,
         ):
-            self._stored = stored_checks(connection, self._document.name)
+            self._stored = read_station_log(connection, self._document.name)
 
     def _sentence(self, standing: StationStanding) -> str:
         name = self._document.reference
@@ -259,21 +259,6 @@ class SessionChecks:
         seen = "; ".join(f"{each.name} to {each.camera}" for each in self._references)
         told = f" ({self._obstacle})" if self._obstacle else ""
         return f"check of the calibration: show {seen}, all at rest{told}"
-
-
-def stored_checks(connection: Any, name: str) -> list[LoggedCheck]:
-    """The checks and the lifts of a calibration in a workspace, as a log has them."""
-    checks = [
-        LoggedCheck("check", each.at, each.calibration, each.who, each.passed, each.source or "")
-        for each in catalog.episodes.list_checks(connection, name)
-    ]
-    lifts = [
-        LoggedCheck("lift", halt.lifted_at, halt.calibration, halt.lifted_by or "", passed=True,
-                    why=halt.lifted_why or "")
-        for halt in catalog.episodes.list_halts(connection, lifted=True)
-        if halt.lifted_at is not None and halt.calibration.partition("@")[0] == name
-    ]  # fmt: skip
-    return [*checks, *lifts]
 
 
 def _cause_words(check: LoggedCheck) -> str:

@@ -8,3 +8,8 @@ from .metrics import measure_release as measure_release
 from .metrics import metric_names as metric_names
 from .metrics import read_series as read_series
 from .metrics import record_metrics as record_metrics
+from .stations import Station as Station
+from .stations import held_query as held_query
+from .stations import read_station_log as read_station_log
+from .stations import read_stations as read_stations
+from .stations import since_query as since_query
