@@ -34,11 +34,12 @@ from corporeal.cli.workspaces import enter_workspace
 from corporeal.errors import CorporealError
 from corporeal.operations.monitoring import read_station_log
 from corporeal.protocol import Calibration
+from corporeal.words import counted
 
 # Pictures of a look come so far apart; a look is tried so often, and Studio asked for lifts.
 _PICTURE_S, _LOOK_S, _ASK_S = 1 / 15, 1.0, 5.0
-# A check at the end says something new when the last one is older than this.
-_FRESH_S = 60.0
+# A check at the end is the one of a moment ago where that is no older than this.
+_FRESH_S = 1.0
 _FIXED = ("world", "camera")
 
 
@@ -197,7 +198,7 @@ class SessionChecks:
         if check.passed:
             self._say(f"{self._document.reference} holds: {_error_words(logged(check))}")
         else:
-            held = "" if halt is None else f"; {halt.held} episodes are quarantined"
+            held = "" if halt is None else f"; {counted(halt.held, 'episode')} quarantined"
             self._say(f"halt: {_cause_words(logged(check))}{held}. No episode begins until the "
                       f"check passes or the halt is lifted.")  # fmt: skip
 

@@ -94,7 +94,8 @@ def _line(
     mine: Sequence[tuple[LoggedCheck, LoggedShift]], halts: Sequence[Halt], measure: Measure
 ) -> LineMarks:
     references = sorted({entry.calibration for entry, _ in mine})
-    points = []
+    minutes = [_minute(entry.at) for entry, _ in mine]
+    points: list[LinePoint] = []
     before: str | None = None
     for number, (entry, shift) in enumerate(mine):
         value = _value(mine[: number + 1], measure)
@@ -105,7 +106,7 @@ def _line(
         query = (since_query(references, before, entry.at) if halt is None
                  else held_query(halt, references, entry.at))  # fmt: skip
         points.append(LinePoint(
-            label=_minute(entry.at), at=entry.at, value=value, size=1,
+            label=_label(entry.at, minutes), at=entry.at, value=value, size=1,
             lower=0.0, upper=limit, state="within" if entry.passed and value <= limit else "out",
             detail=_detail(entry, shift, halt), query=query,
         ))  # fmt: skip
@@ -138,6 +139,12 @@ def _halt_of(entry: LoggedCheck, halts: Sequence[Halt]) -> Halt | None:
         if halt.calibration.partition("@")[0] == name and _second(halt.at) <= _second(entry.at)
     ]  # fmt: skip
     return max(mine, key=lambda halt: halt.at, default=None)
+
+
+def _label(at: str, minutes: Sequence[str]) -> str:
+    """Month, day and time; with seconds where two looks were in one minute."""
+    long = at[:19] if minutes.count(_minute(at)) > 1 else at[:16]
+    return long.replace("T", " ")[5:]
 
 
 def _minute(at: str) -> str:
