@@ -42,6 +42,7 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What a user has agreed to, and their keys, are no part of any test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
 
 

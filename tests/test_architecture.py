@@ -31,7 +31,7 @@ DIRECTION = (
     ("runners",),
     ("schema",),
     ("embodiment",),
-    ("protocol",),
+    ("protocol", "appearance"),
     ("episode",),
     ("signal",),
     ("testing",),

@@ -67,6 +67,7 @@ export class SceneModel {
     readonly facts: RobotFacts,
     private readonly stage: Stage,
     readonly clock: Clock,
+    meshes: ReadonlyMap<string, BufferGeometry> | null = null,
   ) {
     const track = (of: { stream: string; rate_hz: number | null; width: number } | null) =>
       of && new MotionTrack(id, of.stream, of.rate_hz, of.width, this.refresh, clock.endNs);
@@ -98,7 +99,7 @@ export class SceneModel {
     );
     if (this.figure) {
       this.stood.copy(this.figure.root.position);
-      this.dress(this.figure);
+      this.dress(this.figure, meshes);
       this.bounds.setFromObject(this.figure.root);
       this.grippers = new Grippers(
         id,
@@ -182,12 +183,14 @@ export class SceneModel {
     disposeMaterials(this.materials);
   }
 
-  private dress(figure: Figure): void {
-    const found = linkGeometries(
-      figure.model,
-      this.stage.palette,
-      palms(figure.model, this.facts.grippers),
-    );
+  private dress(figure: Figure, meshes: ReadonlyMap<string, BufferGeometry> | null): void {
+    const found =
+      meshes ??
+      linkGeometries(
+        figure.model,
+        this.stage.palette,
+        palms(figure.model, this.facts.grippers),
+      );
     for (const [name, geometry] of found) this.geometries.set(name, geometry);
     figure.dress(found, [this.materials.plain], (mesh) => {
       mesh.castShadow = true;

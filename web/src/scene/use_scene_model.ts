@@ -1,8 +1,12 @@
 // The stage of a component: made when the robot is known, taken down when the component goes.
 import { type RefObject, useEffect, useState } from "react";
-import type { RobotFacts } from "../api/schema";
+import type { BufferGeometry } from "three";
+import { getRobotMeshes } from "../api/robot";
+import type { RobotFacts, RobotMeshes } from "../api/schema";
+import { useAnswer } from "../api/use_answer";
 import { onTheme } from "../parts/colours";
 import type { Clock } from "../player/clock";
+import { meshGeometries } from "./mesh_looks";
 import { type Hover, Pointer } from "./pointer";
 import { SceneModel } from "./scene_model";
 import { Stage } from "./stage";
@@ -17,6 +21,14 @@ export interface SceneState {
   trouble: string | null;
 }
 
+/** Who is on the stage. */
+interface Cast {
+  id: string;
+  facts: RobotFacts;
+  clock: Clock;
+  meshes: ReadonlyMap<string, BufferGeometry> | null;
+}
+
 const noWebgl =
   "This browser does not draw in 3-D: WebGL is switched off or missing. Everything else on this page works without it.";
 
@@ -26,17 +38,18 @@ export function useSceneModel(
   facts: RobotFacts | null,
   clock: Clock,
 ): SceneState {
+  const meshes = useRobotMeshes(facts?.meshes ?? null);
   const [pair, setPair] = useState<{ show: SceneModel; stage: Stage } | null>(null);
   const [hover, setHover] = useState<Hover | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   useEffect(() => {
     const { current } = parent;
-    if (!current || !facts) return;
+    if (!current || !facts || meshes === "waiting") return;
     let close: (() => void) | null = null;
     // The cameras come first: what compiles shaders waits until the page has a moment.
     const cancel = whenIdle(() => {
       const stage = stageIn(current);
-      if (stage) close = open(stage, id, facts, clock, setHover, setPair);
+      if (stage) close = open(stage, { id, facts, clock, meshes }, setHover, setPair);
       else setTrouble(noWebgl);
     });
     return () => {
@@ -45,8 +58,21 @@ export function useSceneModel(
       setPair(null);
       setHover(null);
     };
-  }, [parent, id, facts, clock]);
+  }, [parent, id, facts, clock, meshes]);
   return { show: pair?.show ?? null, stage: pair?.stage ?? null, hover, trouble };
+}
+
+/** The meshes of a robot; null without any, also where they cannot be had: then it is drawn. */
+export function useRobotMeshes(
+  kept: RobotMeshes | null,
+): ReadonlyMap<string, BufferGeometry> | null | "waiting" {
+  const { value, error } = useAnswer(
+    async (signal) =>
+      kept && { of: kept.hash, found: meshGeometries(kept, await getRobotMeshes(kept.hash, signal)) },
+    [kept?.hash],
+  );
+  if (!kept || error) return null;
+  return value?.of === kept.hash ? value.found : "waiting";
 }
 
 function stageIn(parent: HTMLElement): Stage | null {
@@ -61,13 +87,11 @@ function stageIn(parent: HTMLElement): Stage | null {
 /** Put an episode on the stage; the function returned takes both down. */
 function open(
   stage: Stage,
-  id: string,
-  facts: RobotFacts,
-  clock: Clock,
+  cast: Cast,
   onHover: (hover: Hover | null) => void,
   onOpen: (pair: { show: SceneModel; stage: Stage }) => void,
 ): () => void {
-  const show = new SceneModel(id, facts, stage, clock);
+  const show = new SceneModel(cast.id, cast.facts, stage, cast.clock, cast.meshes);
   const pointer = new Pointer(stage, show, onHover, (link) => tellJoint(show, link));
   const unpublish = publish(stage, show);
   const stopTheme = onTheme(() => stage.repaint());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,11 +11,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from corporeal.appearance import FittedMeshes, fit_meshes, keep_meshes
 from corporeal.cli.command import Command, argument, group
 from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, print_result
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.comparison import compare, describe
 from corporeal.embodiment.embodiment import Joint
+from corporeal.words import byte_size, counted, some_of
 
 _app = group("Show robots and compare them.")
 _Robot = Annotated[str, argument("A built-in name, or a .urdf, .xml (MJCF) or .yaml file.")]
@@ -64,6 +68,60 @@ def diff(first: _Robot, second: _Robot, as_json: AsJson = False) -> None:
         console().print(describe(differences), soft_wrap=True, markup=False)
     if any(difference.severity == "differs" for difference in differences):
         raise typer.Exit(1)
+
+
+@_app.command()
+def meshes(
+    robot: _Robot,
+    path: Annotated[
+        Path, argument("The robot's URDF or MJCF file, or the folder that has it and its meshes.")
+    ],
+    root: WorkspaceOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let Studio draw a robot as its maker does: with the meshes of the description you have.
+
+    STL, OBJ and COLLADA files are read, made light and kept once: for you, or with -w for everybody
+    who works in a workspace. Nothing outside the folder is opened.
+
+    Example: [bold]corporeal robot meshes g1 ~/unitree_ros/robots/g1_description[/bold]
+    """
+    fitted = fit_meshes(open_robot(robot), path)
+    if root is None:
+        kept, file = keep_meshes(fitted)
+    else:
+        with enter_workspace(root, "ingest") as (workspace, _):
+            kept, file = keep_meshes(fitted, workspace.root)
+    values = {
+        "robot": kept.robot, "source": str(fitted.source), "hash": kept.hash, "file": str(file),
+        "links": list(kept.links), "bare": list(fitted.bare), "moved": list(fitted.moved),
+        "absent": list(fitted.absent), "notes": list(fitted.notes), "files": fitted.files,
+        "triangles_read": fitted.read_triangles, "triangles": kept.triangles,
+        "error_mm": round(1e3 * fitted.error_m, 3), "bytes": file.stat().st_size,
+    }  # fmt: skip
+    print_result(as_json, values, *_mesh_lines(fitted, file))
+
+
+def _mesh_lines(fitted: FittedMeshes, file: Path) -> list[Text]:
+    dressed = len(fitted.links)
+    lines = [
+        f"{fitted.robot.name} has the meshes of {fitted.source}: {counted(dressed, 'link')} of "
+        f"{len(fitted.robot.links)}, {counted(fitted.files, 'file')}, "
+        f"{fitted.read_triangles} triangles made {fitted.triangles}.",
+        f"Kept: {file} ({byte_size(file.stat().st_size)}). "
+        f"Studio draws {fitted.robot.name} so now.",
+    ]
+    for words, names in (
+        ("no mesh, left out", fitted.bare),
+        ("mesh files that are not there", fitted.absent),
+        ("joint lies elsewhere in that file, mesh moved with it", fitted.moved),
+    ):
+        if names:
+            lines.append(f"! {words}: {some_of(names)}")
+    return [
+        Text(line, style="yellow" if line.startswith("!") else "")
+        for line in (*lines, *(f"! not read: {note}" for note in fitted.notes))
+    ]
 
 
 def _page(robot: Embodiment) -> Group:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
+from corporeal.appearance import KeptMeshes, find_meshes, load_meshes
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.embodiment import Frame, Joint, Shape, Standing
 from corporeal.embodiment.joints import outward_joints, standing_positions
 from corporeal.episode import Episode
 from corporeal.errors import DocumentError, EpisodeError, UnknownNameError
 from corporeal.schema import roles
-from corporeal.studio.authentication import Reader
-from corporeal.studio.context import StudioDep
+from corporeal.studio.authentication import Anyone, Reader
+from corporeal.studio.binary import packed
+from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.scene.joint_motion import (
     GripperOpening,
     JointMotion,
@@ -65,6 +67,24 @@ class RobotModel(BaseModel):
     rest: dict[str, float]
 
 
+class LinkMesh(BaseModel):
+    """The part of the meshes that is a link's: vertices and numbers of the index."""
+
+    link: str
+    first_vertex: int
+    vertices: int
+    first_index: int
+    indices: int
+
+
+class RobotMeshes(BaseModel):
+    """Meshes that somebody gave with `corporeal robot meshes`; fetched by their hash."""
+
+    hash: str
+    source: str
+    links: list[LinkMesh]
+
+
 class RobotFacts(BaseModel):
     """All that the scene needs; `missing` says in sentences what cannot be shown, and why."""
 
@@ -77,6 +97,7 @@ class RobotFacts(BaseModel):
     grippers: list[GripperOpening]
     clouds: list[PointCloudStream]
     surroundings: Surroundings
+    meshes: RobotMeshes | None
     missing: list[str]
 
 
@@ -105,8 +126,32 @@ def robot(episode_id: str, studio: StudioDep, _: Reader) -> RobotFacts:
             grippers=grippers,
             clouds=_clouds(episode, embodiment, missing),
             surroundings=surroundings(episode.metadata, [each.stream for each in objects]),
+            meshes=_meshes(studio, embodiment, missing),
             missing=missing,
         )
+
+
+@ROUTER.get("/robots/meshes/{name}", response_class=Response)
+def meshes(name: str, studio: StudioDep, _: Anyone) -> Response:
+    """All triangles of a robot by their hash; which are whose says the robot of an episode."""
+    return packed(load_meshes(name, studio.workspace.root))
+
+
+def _meshes(studio: Studio, robot: Embodiment | None, missing: list[str]) -> RobotMeshes | None:
+    if robot is None:
+        return None
+    kept, reason = find_meshes(robot, studio.workspace.root)
+    if reason is not None:
+        missing.append(reason)
+    return None if kept is None else _shown(kept)
+
+
+def _shown(kept: KeptMeshes) -> RobotMeshes:
+    links = [
+        LinkMesh(link=link, first_vertex=a, vertices=b, first_index=c, indices=d)
+        for link, (a, b, c, d) in kept.links.items()
+    ]
+    return RobotMeshes(hash=kept.hash, source=kept.source, links=links)
 
 
 def _embodiment(episode: Episode, missing: list[str]) -> Embodiment | None:
