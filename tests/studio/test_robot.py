@@ -12,6 +12,8 @@ from fastapi.testclient import TestClient
 from numpy.typing import NDArray
 from tests.studio.conftest import SmallWorkspace
 
+from corporeal.appearance import FittedMeshes, keep_meshes
+from corporeal.appearance.surface import box
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.workspace import Workspace
 from corporeal.embodiment import Embodiment, open_robot
@@ -198,3 +200,26 @@ def test_surroundings_take_nothing_on_trust() -> None:
     assert found.table is None
     assert found.target is None
     assert surroundings({"variation": [1, 2]}, []).things == []
+
+
+def test_meshes_that_somebody_gave_come_with_the_robot_and_by_their_hash(
+    client: TestClient, small_workspace: SmallWorkspace, tmp_path: Path
+) -> None:
+    address = f"/api/episodes/{small_workspace.episodes[0]}/robot"
+    assert client.get(address).json()["meshes"] is None
+    robot = open_robot("g1")
+    cube = FittedMeshes(robot, tmp_path / "g1.urdf", {"torso_link": box((0.1, 0.1, 0.1))}, 12, 0, 1)
+    kept, file = keep_meshes(cube)
+    try:
+        meshes = client.get(address).json()["meshes"]
+        assert meshes["hash"] == kept.hash
+        (link,) = meshes["links"]
+        answer = client.get(f"/api/robots/meshes/{kept.hash}")
+        _, arrays = unpack(answer.content)
+        assert link["link"] == "torso_link"
+        assert len(arrays["positions"]) == link["vertices"] == 24
+        assert len(arrays["index"]) == link["indices"] == 36
+        assert "immutable" in answer.headers["cache-control"]
+        assert client.get("/api/robots/meshes/..%2F..%2Fsecret").status_code in (404, 422)
+    finally:
+        (file.parent / "g1.json").unlink()

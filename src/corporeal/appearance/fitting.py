@@ -19,7 +19,7 @@ from corporeal.embodiment.kinematics import Kinematics
 from corporeal.errors import CorporealError, ModelError
 from corporeal.geometry import Array
 
-MOST_TRIANGLES = 60_000
+MOST_TRIANGLES = 90_000
 MOST_READ = 6_000_000
 MOST_FILES = 200
 LARGEST_M = 20.0

@@ -18,10 +18,7 @@ export interface RobotMeshArrays {
   index: Uint32Array;
 }
 
-export async function getRobotMeshes(
-  name: string,
-  signal?: AbortSignal,
-): Promise<RobotMeshArrays> {
+export async function getRobotMeshes(name: string, signal?: AbortSignal): Promise<RobotMeshArrays> {
   const { values } = await getArrays(`/robots/meshes/${encodeURIComponent(name)}`, {}, signal);
   return {
     positions: values.positions as Float32Array,

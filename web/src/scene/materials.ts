@@ -1,6 +1,7 @@
 // Materials of the robot, of its ghost, and of points.
 import {
   type Color,
+  DoubleSide,
   type Material,
   MeshBasicMaterial,
   MeshLambertMaterial,
@@ -21,8 +22,14 @@ export interface Materials {
 /** Shining shells cost a processor twice what dull ones do. */
 function body(isFrugal: boolean, tint: Color | null, glow = 0): Material {
   const material = isFrugal
-    ? new MeshLambertMaterial({ vertexColors: true })
-    : new MeshStandardMaterial({ vertexColors: true, roughness: 0.5, metalness: 0.12 });
+    ? new MeshLambertMaterial({ vertexColors: true, side: DoubleSide })
+    : new MeshStandardMaterial({
+        vertexColors: true,
+        roughness: 0.5,
+        metalness: 0.12,
+        // Meshes of makers are open here and there, and inside out.
+        side: DoubleSide,
+      });
   if (tint) {
     material.color.copy(tint);
     material.emissive.copy(tint);

@@ -1,13 +1,13 @@
 // The meshes that somebody gave for a robot, as one geometry per link with its colours inside.
-import { BufferAttribute, BufferGeometry, Color, SRGBColorSpace } from "three";
+import { BufferAttribute, BufferGeometry } from "three";
 import type { RobotMeshArrays } from "../api/robot";
 import type { RobotMeshes } from "../api/schema";
 
-/** What each value of a colour is in light: meshes have the colours of screens. */
-const light = Float32Array.from(
-  { length: 256 },
-  (_, n) => new Color().setRGB(n / 255, 0, 0, SRGBColorSpace).r,
-);
+/**
+ * What each value of a colour is in light. Descriptions are painted for viewers that take colours
+ * as they are; read strictly as those of screens (to the power of 2.2) robots would be too dark.
+ */
+const light = Float32Array.from({ length: 256 }, (_, n) => (n / 255) ** 1.6);
 
 export function meshGeometries(
   meshes: RobotMeshes,
@@ -18,10 +18,7 @@ export function meshGeometries(
     const from = 3 * part.first_vertex;
     const to = from + 3 * part.vertices;
     const geometry = new BufferGeometry();
-    geometry.setAttribute(
-      "position",
-      new BufferAttribute(arrays.positions.slice(from, to), 3),
-    );
+    geometry.setAttribute("position", new BufferAttribute(arrays.positions.slice(from, to), 3));
     geometry.setAttribute("normal", new BufferAttribute(arrays.normals.slice(from, to), 3, true));
     const colours = Float32Array.from(
       arrays.colours.subarray(from, to),

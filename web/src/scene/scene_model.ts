@@ -184,17 +184,18 @@ export class SceneModel {
   }
 
   private dress(figure: Figure, meshes: ReadonlyMap<string, BufferGeometry> | null): void {
-    const found =
-      meshes ??
-      linkGeometries(
-        figure.model,
-        this.stage.palette,
-        palms(figure.model, this.facts.grippers),
-      );
+    const drawn = linkGeometries(
+      figure.model,
+      this.stage.palette,
+      palms(figure.model, this.facts.grippers),
+    );
+    // A description may leave links without a mesh, as hands that come from another maker.
+    const found = new Map([...drawn, ...(meshes ?? [])]);
     for (const [name, geometry] of found) this.geometries.set(name, geometry);
     figure.dress(found, [this.materials.plain], (mesh) => {
       mesh.castShadow = true;
-      mesh.receiveShadow = true;
+      // Meshes of makers are not closed: in their own shadow they would be full of patches.
+      mesh.receiveShadow = !meshes?.has(mesh.name);
     });
     this.ghost?.dress(found, this.materials.ghost, (mesh) => {
       mesh.renderOrder = mesh.material === this.materials.ghost[0] ? 2 : 3;

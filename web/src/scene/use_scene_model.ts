@@ -68,7 +68,10 @@ export function useRobotMeshes(
 ): ReadonlyMap<string, BufferGeometry> | null | "waiting" {
   const { value, error } = useAnswer(
     async (signal) =>
-      kept && { of: kept.hash, found: meshGeometries(kept, await getRobotMeshes(kept.hash, signal)) },
+      kept && {
+        of: kept.hash,
+        found: meshGeometries(kept, await getRobotMeshes(kept.hash, signal)),
+      },
     [kept?.hash],
   );
   if (!kept || error) return null;
