@@ -110,7 +110,8 @@ def description(tmp_path: Path) -> Path:
 
 def _middle(surface: Surface) -> Array:
     points = surface.corners.reshape(-1, 3)
-    return (points.min(axis=0) + points.max(axis=0)) / 2
+    middle: Array = (points.min(axis=0) + points.max(axis=0)) / 2
+    return middle
 
 
 def test_every_format_lands_on_its_link_in_metres_and_in_its_colours(description: Path) -> None:
