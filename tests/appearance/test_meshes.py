@@ -85,6 +85,12 @@ def shown(file: str, more: str = "", colour: str = "") -> str:
     )
 
 
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test keeps for its user is gone with it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+
+
 @pytest.fixture
 def description(tmp_path: Path) -> Path:
     """A folder as makers ship it: urdf/ beside meshes/, one link in each format."""

@@ -123,6 +123,47 @@ def test_two_episodes_are_compared_and_taken_elsewhere(
     assert download.value.suggested_filename == "good.mcap"
 
 
+def test_the_keyboard_alone_compares_two_on_one_clock_and_finds_where_they_differ(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    good, bad = fallen.episodes
+    page.goto(f"{address}/compare")
+    expect(page.get_by_role("heading", name="Compare which episode?")).to_be_visible()
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(page.locator("a.chooser-choice")).to_have_count(2)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Compare with which episode?")).to_be_visible()
+    expect(page.locator("a.chooser-choice")).to_have_count(1)
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
+    page.goto(f"{address}/compare?a={good}&b={bad}")
+    for letter in "AB":
+        expect(page.get_by_role("group", name=f"Episode {letter}")).to_be_visible()
+    # What was logged in B is on the timeline as well.
+    lane = page.get_by_role("group", name="Episode B")
+    expect(lane.get_by_role("listitem").filter(has_text="fall")).to_be_attached()
+    page.keyboard.press("d")
+    expect(page.get_by_role("status").filter(has_text="differ")).to_be_visible()
+    page.keyboard.press("w")
+    page.wait_for_url("**show=robot**")
+    page.keyboard.press("w")
+    page.wait_for_url("**show=both**")
+    page.keyboard.press("w")
+    page.wait_for_url("**show=one**")
+    expect(page.get_by_role("img", name="Both robots in 3-D")).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.get_by_role("slider", name="Time")).not_to_have_attribute("aria-valuenow", "0")
+    page.goto(f"{address}/compare?a={good}&b={bad}&more={good}")
+    # An episode twice is one: two are left, and they are drawn over each other.
+    expect(page.get_by_role("heading", name="Compare 2 episodes")).to_be_visible()
+    expect(page.get_by_role("img", name="of both").first).to_be_visible()
+
+
 def test_a_phone_scrolls_down_and_never_sideways(
     browser: Browser, address: str, fallen: SmallWorkspace
 ) -> None:

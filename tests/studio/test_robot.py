@@ -203,23 +203,24 @@ def test_surroundings_take_nothing_on_trust() -> None:
 
 
 def test_meshes_that_somebody_gave_come_with_the_robot_and_by_their_hash(
-    client: TestClient, small_workspace: SmallWorkspace, tmp_path: Path
+    client: TestClient,
+    small_workspace: SmallWorkspace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     address = f"/api/episodes/{small_workspace.episodes[0]}/robot"
     assert client.get(address).json()["meshes"] is None
     robot = open_robot("g1")
     cube = FittedMeshes(robot, tmp_path / "g1.urdf", {"torso_link": box((0.1, 0.1, 0.1))}, 12, 0, 1)
-    kept, file = keep_meshes(cube)
-    try:
-        meshes = client.get(address).json()["meshes"]
-        assert meshes["hash"] == kept.hash
-        (link,) = meshes["links"]
-        answer = client.get(f"/api/robots/meshes/{kept.hash}")
-        _, arrays = unpack(answer.content)
-        assert link["link"] == "torso_link"
-        assert len(arrays["positions"]) == link["vertices"] == 24
-        assert len(arrays["index"]) == link["indices"] == 36
-        assert "immutable" in answer.headers["cache-control"]
-        assert client.get("/api/robots/meshes/..%2F..%2Fsecret").status_code in (404, 422)
-    finally:
-        (file.parent / "g1.json").unlink()
+    kept, _ = keep_meshes(cube)
+    meshes = client.get(address).json()["meshes"]
+    assert meshes["hash"] == kept.hash
+    (link,) = meshes["links"]
+    answer = client.get(f"/api/robots/meshes/{kept.hash}")
+    _, arrays = unpack(answer.content)
+    assert link["link"] == "torso_link"
+    assert len(arrays["positions"]) == link["vertices"] == 24
+    assert len(arrays["index"]) == link["indices"] == 36
+    assert "immutable" in answer.headers["cache-control"]
+    assert client.get("/api/robots/meshes/..%2F..%2Fsecret").status_code in (404, 422)

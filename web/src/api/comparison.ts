@@ -2,7 +2,7 @@
 
 import { getJson } from "./client";
 import { below } from "./episode";
-import type { EpisodeComparison, PeerEpisode } from "./schema";
+import type { EpisodeComparison, FirstDifference, PeerEpisode } from "./schema";
 
 export type Alignment = EpisodeComparison["align"];
 export const ALIGNMENTS: readonly Alignment[] = ["time", "start", "phase", "motion"];
@@ -18,6 +18,15 @@ export function getComparison(
 
 export function getPeers(id: string, q: string, signal?: AbortSignal): Promise<PeerEpisode[]> {
   return getJson<PeerEpisode[]>(below(id, "peers"), { q }, signal);
+}
+
+export function getFirstDifference(
+  a: string,
+  b: string,
+  align: Alignment,
+  signal?: AbortSignal,
+): Promise<FirstDifference> {
+  return getJson<FirstDifference>("/comparison/first-difference", { a, b, align }, signal);
 }
 
 /** The moment of B for a moment of A: straight between the points, both clocks alike outside. */

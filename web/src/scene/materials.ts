@@ -58,11 +58,16 @@ void main() {
   #include <colorspace_fragment>
 }`;
 
-export function makeMaterials(palette: Palette, isFrugal = false): Materials {
+/** With a tint the robot is in that colour, and told from another one beside it. */
+export function makeMaterials(
+  palette: Palette,
+  isFrugal = false,
+  tint: Color | null = null,
+): Materials {
   // A ghost in the very place of the robot lies behind it, and is not seen.
   const behind = { polygonOffset: true, polygonOffsetFactor: 4, polygonOffsetUnits: 8 };
   return {
-    plain: body(isFrugal, null),
+    plain: body(isFrugal, tint),
     warn: body(isFrugal, palette.warn, 0.35),
     bad: body(isFrugal, palette.bad, 0.5),
     chosen: body(isFrugal, palette.ghost, 0.25),

@@ -1,5 +1,5 @@
 // Everything of one episode that is in the picture, and how it follows the clock.
-import { Box3, type BufferGeometry, type Material, type Mesh, Vector3 } from "three";
+import { Box3, type BufferGeometry, type Color, type Material, type Mesh, Vector3 } from "three";
 import type { RobotFacts } from "../api/schema";
 import type { Clock } from "../player/clock";
 import { Balance } from "./balance";
@@ -68,6 +68,7 @@ export class SceneModel {
     private readonly stage: Stage,
     readonly clock: Clock,
     meshes: ReadonlyMap<string, BufferGeometry> | null = null,
+    look: { tint?: Color } = {},
   ) {
     const track = (of: { stream: string; rate_hz: number | null; width: number } | null) =>
       of && new MotionTrack(id, of.stream, of.rate_hz, of.width, this.refresh, clock.endNs);
@@ -77,7 +78,7 @@ export class SceneModel {
       base: track(facts.base),
     };
     this.objects = facts.objects.map((each) => ({ track: track(each) as MotionTrack, shown: -2 }));
-    this.materials = makeMaterials(stage.palette, stage.isFrugal);
+    this.materials = makeMaterials(stage.palette, stage.isFrugal, look.tint ?? null);
     this.room = new Room(facts, stage.palette);
     this.balance = new Balance(stage.palette.ink);
     this.person =
@@ -287,8 +288,9 @@ export class SceneModel {
     const { x, y, z } = this.figure.root.position;
     // Half way down with a robot that falls: it stays in the picture, and its fall is still seen.
     const by = new Vector3(x - this.stood.x, y - this.stood.y, 0.5 * (z - this.stood.z));
-    if (this.shown.follow) this.stage.shift(by);
     this.stood.set(x, y, z);
+    if (!this.shown.follow) return;
+    this.stage.shift(by);
     const [right, on] = (this.shown.person && this.facts.person?.aside) || [0, 0];
     this.stage.aim(x + right / 2, y + on / 2);
   }

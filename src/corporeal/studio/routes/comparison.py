@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -21,6 +22,7 @@ from corporeal.signal.warping import MOST_FRAMES, warping_path
 from corporeal.studio.access.guest_view import HIDDEN_COLUMNS
 from corporeal.studio.authentication import Reader, Visitor, visitor
 from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.divergence import Course
 from corporeal.studio.lanes import lanes_of
 
 Alignment = Literal["time", "start", "phase", "motion"]
@@ -54,15 +56,6 @@ class AlignmentMap:
         if time_ns >= self.time_a[-1]:
             return int(self.time_b[-1] + time_ns - self.time_a[-1])
         return round(float(np.interp(time_ns, self.time_a, self.time_b)))
-
-
-@dataclass(frozen=True)
-class Course:
-    """Positions (T, D) of named joints over time."""
-
-    time_ns: NDArray[np.int64]
-    positions: NDArray[np.float64]
-    names: tuple[str, ...]
 
 
 def shifted(zero_a: int, zero_b: int) -> AlignmentMap:
@@ -218,15 +211,11 @@ def comparison(
     align: Alignment = "time",
 ) -> EpisodeComparison:
     """How two episodes differ; aligned as asked, or by time where that cannot be done."""
-    _require_both(who, a, b)
-    ways: dict[Alignment, AlignmentMap | str] = {
-        "time": shifted(0, 0),
-        "start": shifted(_first(studio, a), _first(studio, b)),
-    }
-    ways["phase"] = _tried(lambda: by_phase(_marks(studio, a), _marks(studio, b)))
+    require_both(who, a, b)
     # The joints are read for those who want them aligned; others only hear whether they could be.
-    if align == "motion":
-        ways["motion"] = _tried(lambda: by_motion(_course(studio, a), _course(studio, b)))
+    cheap: tuple[Alignment, ...] = ("time", "start", "phase")
+    tried = (*cheap, align) if align == "motion" else cheap
+    ways = {each: _tried(partial(alignment_of, studio, a, b, each)) for each in tried}
     found = ways.get(align)
     used: Alignment = align if isinstance(found, AlignmentMap) else "time"
     way = found if isinstance(found, AlignmentMap) else shifted(0, 0)
@@ -240,6 +229,17 @@ def comparison(
         time_b=way.time_b.tolist(),
         **_differences(studio, a, b, _shown_facts(who)),
     )
+
+
+def alignment_of(studio: Studio, a: str, b: str, align: Alignment) -> AlignmentMap:
+    """Which moments of two episodes belong together; raises NoAlignmentError."""
+    if align == "start":
+        return shifted(_first(studio, a), _first(studio, b))
+    if align == "phase":
+        return by_phase(_marks(studio, a), _marks(studio, b))
+    if align == "motion":
+        return by_motion(course_of(studio, a), course_of(studio, b))
+    return shifted(0, 0)
 
 
 @ROUTER.get("/episodes/{episode_id}/peers")
@@ -270,7 +270,7 @@ def _shown_facts(who: Visitor) -> list[str]:
     return [name for name in _FACTS if not (who.actor.guest and name in HIDDEN_COLUMNS)]
 
 
-def _require_both(who: Visitor, *names: str) -> None:
+def require_both(who: Visitor, *names: str) -> None:
     """Whoever came by a link may compare what the link shows, and nothing else."""
     require(who.actor, "read")
     if who.episodes is not None and not who.episodes.issuperset(names):
@@ -303,7 +303,8 @@ def _marks(studio: Studio, name: str) -> Marks:
             if lane.name != "instruction"}  # fmt: skip
 
 
-def _course(studio: Studio, name: str) -> Course:
+def course_of(studio: Studio, name: str) -> Course:
+    """The measured joints of an episode; raises NoAlignmentError where there are none."""
     with studio.shelf.episode(name) as episode:
         if JOINTS not in episode:
             raise NoAlignmentError(_no_joints(name))

@@ -8,6 +8,7 @@ import { useAnswer } from "../../api/use_answer";
 import { lastListKey } from "../../parts/last_list";
 import { Notice } from "../../parts/notice";
 import { go } from "../../parts/router";
+import { compareAddress, MOST_SIDES } from "../compare/sides";
 import "./browse.css";
 import { columns, usualColumns } from "./columns";
 import { ColumnsDialog } from "./columns_dialog";
@@ -106,9 +107,7 @@ export function Browse({ address }: { address: URL }) {
     setAll(false);
   };
   const compare = () => {
-    const [a, b] = [...selected.keys()];
-    if (a && b && selected.size === 2)
-      go(`/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`);
+    if (selected.size >= 2 && selected.size <= MOST_SIDES) go(compareAddress([...selected.keys()]));
   };
   useListKeys({
     list,

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { MarkTarget } from "../../api/marks";
 import type { ListedEpisode } from "../../api/schema";
 import { MarkBar } from "../../parts/mark_bar";
+import { MOST_SIDES } from "../compare/sides";
 import "./selection_bar.css";
 import { countText } from "./wording";
 
@@ -60,7 +61,11 @@ export function SelectionBar(props: Props) {
       {bar}
       {!isAll && (
         <span className="selection-bar-more">
-          <button type="button" disabled={selected.size !== 2} onClick={onCompare}>
+          <button
+            type="button"
+            disabled={selected.size < 2 || selected.size > MOST_SIDES}
+            onClick={onCompare}
+          >
             Compare <kbd>c</kbd>
           </button>
           <button type="button" onClick={() => void copy()}>

@@ -63,7 +63,7 @@ export function useListKeys(keys: Keys): void {
       run: () => row && go(`/episodes/${encodeURIComponent(row.id)}`),
     },
     { keys: ["x"], does: "Select it", run: () => row && keys.select(row) },
-    { keys: ["c"], does: "Compare the two that are selected", run: keys.compare },
+    { keys: ["c"], does: "Compare those that are selected", run: keys.compare },
     { keys: ["Escape"], does: "Select none", run: keys.clear },
     { keys: ["/"], does: "Write a query", run: keys.focusQuery },
     { keys: ["v"], does: "Table or pictures", run: keys.switchLayout },

@@ -39,7 +39,7 @@ export function AlignmentChoice({ used, ways, onChange }: AlignmentChoiceProps) 
           </button>
         );
       })}
-      <span className="muted">{refused.length ? refused.join("; ") : words[used][1]}</span>
+      {refused.length > 0 && <span className="muted">{refused.join("; ")}</span>}
     </fieldset>
   );
 }

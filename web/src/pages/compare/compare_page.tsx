@@ -2,17 +2,32 @@ import { getEpisode } from "../../api/episode";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { Chooser } from "./chooser";
+import { ManySides } from "./many_sides";
 import { SideBySide } from "./side_by_side";
+import { MOST_SIDES } from "./sides";
+import { StartChooser } from "./start_chooser";
 
-/** Two episodes: /compare?a=ID&b=ID&align=phase; with only one, the choice of the other. */
+/** Episodes: /compare?a=ID&b=ID&align=phase, up to six more in `more`; else the choice of them. */
 export default function ComparePage({ address }: { address: URL }) {
   const a = address.searchParams.get("a") ?? "";
   const b = address.searchParams.get("b") ?? "";
-  if (!a)
-    return (
-      <Notice error={new Error("Nothing to compare. Open an episode and choose: Compare with…")} />
-    );
+  const more = (address.searchParams.get("more") ?? "").split(",").filter(Boolean);
+  if (!a) return <StartChooser />;
+  if (b && more.length) {
+    const ids = [...new Set([a, b, ...more])].slice(0, MOST_SIDES);
+    return <Many ids={ids} key={ids.join()} address={address} />;
+  }
   return <Pair a={a} b={b} key={`${a} ${b}`} address={address} />;
+}
+
+function Many({ ids, address }: { ids: string[]; address: URL }) {
+  const { value, error, again } = useAnswer(
+    (signal) => Promise.all(ids.map((id) => getEpisode(id, signal))),
+    ids,
+  );
+  if (error) return <Notice error={error} again={again} />;
+  if (!value) return <Waiting what="Opening the episodes" />;
+  return <ManySides episodes={value} address={address} />;
 }
 
 function Pair({ a, b, address }: { a: string; b: string; address: URL }) {

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "react";
+import { type CSSProperties, useMemo, useState } from "react";
 import type { EpisodeDetail, EpisodeStream } from "../../api/schema";
 import { getTrace } from "../../api/signal";
 import { useAnswer } from "../../api/use_answer";
@@ -6,30 +6,28 @@ import { Notice, Waiting } from "../../parts/notice";
 import type { Clock } from "../../player/clock";
 import { columnNames } from "../../plots/column_groups";
 import { plottable } from "../../plots/panels";
-import type { Moments } from "./following_clock";
 import "./overlay.css";
 import { mostDifferent } from "./overlay_curves";
 import { OverlayPlot } from "./overlay_plot";
+import { inkOf, type Side } from "./sides";
 
 export interface OverlayProps {
-  a: EpisodeDetail;
-  b: EpisodeDetail;
+  sides: Side[];
   clock: Clock;
-  moments: Moments;
 }
 
 const MOST_COLUMNS = 64;
 const POINTS = 1500;
 const FIRST = 3;
 
-/** One stream of both over each other: A solid, B dashed, on the time of A. */
-export function Overlay({ a, b, clock, moments }: OverlayProps) {
-  const shared = useMemo(() => sharedStreams(a, b), [a, b]);
+/** One stream of all over each other: A solid, the others dashed, on the time of A. */
+export function Overlay({ sides, clock }: OverlayProps) {
+  const shared = useMemo(() => sharedStreams(sides), [sides]);
   const [path, setPath] = useState(
     () => shared.find(({ name }) => name === "joint_position")?.path ?? shared[0]?.path ?? "",
   );
   const stream = shared.find((each) => each.path === path);
-  if (!stream) return <p className="waiting">The two have no stream of numbers in common.</p>;
+  if (!stream) return <p className="waiting">They have no stream of numbers in common.</p>;
   return (
     <div className="overlay">
       <div className="overlay-head">
@@ -43,15 +41,22 @@ export function Overlay({ a, b, clock, moments }: OverlayProps) {
             ))}
           </select>
         </label>
-        <span className="overlay-key overlay-key-a">A</span>
-        <span className="overlay-key overlay-key-b">B</span>
+        {sides.map(({ letter }) => (
+          <span
+            key={letter}
+            className="overlay-key"
+            style={{ "--ink-of-side": inkOf(letter) } as CSSProperties}
+          >
+            {letter}
+          </span>
+        ))}
       </div>
-      <Traces key={path} a={a} b={b} clock={clock} moments={moments} stream={stream} />
+      <Traces key={path} sides={sides} clock={clock} stream={stream} />
     </div>
   );
 }
 
-function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: EpisodeStream }) {
+function Traces({ sides, clock, stream }: OverlayProps & { stream: EpisodeStream }) {
   const names = columnNames(stream).slice(0, MOST_COLUMNS);
   const [chosen, setChosen] = useState<number[] | null>(null);
   const ask = ({ id, start_ns, end_ns }: EpisodeDetail, signal: AbortSignal) => {
@@ -59,15 +64,22 @@ function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: Episo
     return getTrace(id, { ...wish, startNs: start_ns, endNs: end_ns }, signal);
   };
   const { value, error, again } = useAnswer(
-    (signal) => Promise.all([ask(a, signal), ask(b, signal)]),
-    [a.id, b.id, stream.path],
+    (signal) => Promise.all(sides.map(({ episode }) => ask(episode, signal))),
+    [stream.path, ...sides.map(({ episode }) => episode.id)],
   );
   const first = useMemo(
-    () => (value ? mostDifferent(value[0], value[1], moments, FIRST) : []),
-    [value, moments],
+    () =>
+      value
+        ? mostDifferent(
+            value,
+            sides.map(({ moments }) => moments),
+            FIRST,
+          )
+        : [],
+    [value, sides],
   );
   if (error) return <Notice error={error} again={again} />;
-  if (!value) return <Waiting what="Reading both" />;
+  if (!value) return <Waiting what="Reading the signals" />;
   const columns = chosen ?? first;
   const units =
     typeof stream.unit === "string" ? names.map(() => stream.unit as string) : stream.unit;
@@ -81,7 +93,7 @@ function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: Episo
           names={names}
           unit={units[column] ?? ""}
           clock={clock}
-          moments={moments}
+          sides={sides}
           onColumn={(next) =>
             setChosen(columns.map((each, other) => (other === place ? next : each)))
           }
@@ -102,7 +114,10 @@ function Traces({ a, b, clock, moments, stream }: OverlayProps & { stream: Episo
   );
 }
 
-function sharedStreams(a: EpisodeDetail, b: EpisodeDetail): EpisodeStream[] {
-  const other = new Set(plottable(b).map(({ path }) => path));
-  return plottable(a).filter(({ path }) => other.has(path));
+function sharedStreams(sides: Side[]): EpisodeStream[] {
+  const [a, ...others] = sides.map(({ episode }) => plottable(episode)) as [
+    EpisodeStream[],
+    ...EpisodeStream[][],
+  ];
+  return a.filter(({ path }) => others.every((other) => other.some((each) => each.path === path)));
 }

@@ -1,4 +1,4 @@
-// Signals of two episodes over each other, on the time of the first.
+// Signals of episodes over each other, on the time of the first.
 import { mapTime } from "../../api/comparison";
 import type { Trace } from "../../api/signal";
 import { frameAt } from "../../player/clock";
@@ -6,10 +6,20 @@ import type { Moments } from "./following_clock";
 
 const PLACES = 200;
 
-/** The columns in which the two differ most, the greatest difference first. */
-export function mostDifferent(a: Trace, b: Trace, moments: Moments, count: number): number[] {
-  const shared = [...a.low.keys()].filter((column) => b.low.has(column));
-  const found = shared.map((column) => [column, difference(a, b, moments, column)] as const);
+/** The columns in which the others differ most from the first, the greatest difference first. */
+export function mostDifferent(
+  traces: readonly Trace[],
+  moments: readonly Moments[],
+  count: number,
+): number[] {
+  const [a, ...others] = traces as [Trace, ...Trace[]];
+  const shared = [...a.low.keys()].filter((column) => others.every((b) => b.low.has(column)));
+  const apart = (column: number) =>
+    others.reduce(
+      (sum, b, place) => sum + difference(a, b, moments[place + 1] as Moments, column),
+      0,
+    );
+  const found = shared.map((column) => [column, apart(column)] as const);
   found.sort((x, y) => y[1] - x[1] || x[0] - y[0]);
   return found.slice(0, count).map(([column]) => column);
 }

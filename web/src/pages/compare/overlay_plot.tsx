@@ -4,9 +4,9 @@ import type { Trace } from "../../api/signal";
 import type { Clock } from "../../player/clock";
 import { useClockTime } from "../../player/use_clock";
 import { valueText } from "../../plots/scale";
-import type { Moments } from "./following_clock";
 import { pathOf, scaleOf, valueAt } from "./overlay_curves";
 import "./overlay_plot.css";
+import { inkOf, type Side } from "./sides";
 
 export interface OverlayPlotProps {
   traces: Trace[];
@@ -14,18 +14,18 @@ export interface OverlayPlotProps {
   names: string[];
   unit: string;
   clock: Clock;
-  moments: Moments;
+  sides: Side[];
   onColumn: (column: number) => void;
 }
 
-/** One column of both; a press goes to that moment. */
+/** One column of all; a press goes to that moment. */
 export function OverlayPlot({
   traces,
   column,
   names,
   unit,
   clock,
-  moments,
+  sides,
   onColumn,
 }: OverlayPlotProps) {
   const playhead = useRef<HTMLDivElement>(null);
@@ -39,16 +39,16 @@ export function OverlayPlot({
     [clock, startNs, endNs],
   );
   const drawn = useMemo(() => {
-    const [a, b] = traces as [Trace, Trace];
     const scale = scaleOf(traces, column, startNs, endNs);
     if (!scale) return null;
-    const onA = (timeNs: number) => mapTime(moments.time_b, moments.time_a, timeNs);
-    return {
-      scale,
-      a: pathOf(a, column, scale, (timeNs) => timeNs),
-      b: pathOf(b, column, scale, onA),
-    };
-  }, [traces, column, moments, startNs, endNs]);
+    const paths = sides.map(({ letter, moments }, place) => ({
+      letter,
+      d: pathOf(traces[place] as Trace, column, scale, (timeNs) =>
+        mapTime(moments.time_b, moments.time_a, timeNs),
+      ),
+    }));
+    return { scale, paths };
+  }, [traces, column, sides, startNs, endNs]);
   const seek = (event: Press<HTMLDivElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
     clock.pause();
@@ -69,7 +69,7 @@ export function OverlayPlot({
           ))}
         </select>
         <span className="muted">{unit}</span>
-        <Readings traces={traces} column={column} clock={clock} moments={moments} />
+        <Readings traces={traces} column={column} clock={clock} sides={sides} />
       </div>
       <div className="overlay-plot-area" onPointerDown={seek}>
         {drawn ? (
@@ -77,10 +77,11 @@ export function OverlayPlot({
             viewBox="0 0 1000 100"
             preserveAspectRatio="none"
             role="img"
-            aria-label={`${names[column] ?? ""} of both`}
+            aria-label={`${names[column] ?? ""} of ${sides.length === 2 ? "both" : "all"}`}
           >
-            <path className="overlay-plot-a" d={drawn.a} />
-            <path className="overlay-plot-b" d={drawn.b} />
+            {drawn.paths.map(({ letter, d }) => (
+              <path key={letter} style={{ stroke: inkOf(letter) }} d={d} />
+            ))}
           </svg>
         ) : (
           <p className="muted">Nothing was recorded here.</p>
@@ -93,21 +94,24 @@ export function OverlayPlot({
   );
 }
 
-/** Both values of the moment, and how far they are apart. */
+/** The values of the moment, and of two how far they are apart. */
 function Readings({
   traces,
   column,
   clock,
-  moments,
-}: Pick<OverlayPlotProps, "traces" | "column" | "clock" | "moments">) {
+  sides,
+}: Pick<OverlayPlotProps, "traces" | "column" | "clock" | "sides">) {
   const timeNs = useClockTime(clock);
-  const [a, b] = traces as [Trace, Trace];
-  const own = valueAt(a, column, timeNs);
-  const other = valueAt(b, column, mapTime(moments.time_a, moments.time_b, timeNs));
+  const values = sides.map(({ moments }, place) =>
+    valueAt(traces[place] as Trace, column, mapTime(moments.time_a, moments.time_b, timeNs)),
+  );
+  const [a = null, b = null] = values;
   return (
     <span className="overlay-plot-now-values num">
-      A {valueText(own)} · B {valueText(other)} · Δ{" "}
-      {own === null || other === null ? "–" : valueText(own - other)}
+      {sides
+        .map(({ letter }, place) => `${letter} ${valueText(values[place] ?? null)}`)
+        .join(" · ")}
+      {sides.length === 2 && ` · Δ ${a === null || b === null ? "–" : valueText(a - b)}`}
     </span>
   );
 }

@@ -1,19 +1,15 @@
+import { mapTime } from "../../api/comparison";
 import { nameOf } from "../../api/names";
-import type { EpisodeDetail } from "../../api/schema";
 import { Link } from "../../parts/link";
 import { VerdictChip } from "../../parts/notice";
+import { type Clock, clockText } from "../../player/clock";
+import { useClockTime } from "../../player/use_clock";
 import "./side_head.css";
+import type { Side } from "./sides";
 
 /** Which of the two it is, and a way to take another. */
-export function SideHead({
-  letter,
-  episode,
-  other,
-}: {
-  letter: "A" | "B";
-  episode: EpisodeDetail;
-  other: string;
-}) {
+export function SideHead({ side, clock, other }: { side: Side; clock: Clock; other: string }) {
+  const { letter, episode } = side;
   const { row } = episode;
   return (
     <header className={`side-head side-head-${letter.toLowerCase()}`}>
@@ -23,6 +19,7 @@ export function SideHead({
       </Link>
       <VerdictChip verdict={row.verdict} />
       <span className="muted">{[row.operator, row.failure].filter(Boolean).join(" · ")}</span>
+      <Outside side={side} clock={clock} />
       <Link
         className="side-head-other"
         href={`/compare?a=${encodeURIComponent(other)}`}
@@ -32,4 +29,15 @@ export function SideHead({
       </Link>
     </header>
   );
+}
+
+/** Said while the common clock is before this episode, or after it. */
+function Outside({ side, clock }: { side: Side; clock: Clock }) {
+  const { episode, moments } = side;
+  const own = mapTime(moments.time_a, moments.time_b, useClockTime(clock));
+  if (own > episode.end_ns)
+    return <span className="chip num">ended at {clockText(episode.end_ns)}</span>;
+  if (own < episode.start_ns)
+    return <span className="chip num">begins at {clockText(episode.start_ns)}</span>;
+  return null;
 }
