@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
+from corporeal.studio.divergence import Course
 from corporeal.studio.routes.comparison import (
-    Course,
     NoAlignmentError,
     by_motion,
     by_phase,

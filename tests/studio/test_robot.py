@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from numpy.typing import NDArray
 from tests.studio.conftest import SmallWorkspace
+from tests.studio.small_workspace import write_episode
 
 from corporeal.appearance import FittedMeshes, keep_meshes
 from corporeal.appearance.surface import box
@@ -224,3 +225,49 @@ def test_meshes_that_somebody_gave_come_with_the_robot_and_by_their_hash(
     assert len(arrays["index"]) == link["indices"] == 36
     assert "immutable" in answer.headers["cache-control"]
     assert client.get("/api/robots/meshes/..%2F..%2Fsecret").status_code in (404, 422)
+
+
+def test_a_fall_is_told_with_its_direction_and_a_robot_that_stands_has_none(
+    client: TestClient, workspace: Workspace, tmp_path: Path
+) -> None:
+    robot = open_robot("g1")
+    names = ("x", "y", "z", "qw", "qx", "qy", "qz")
+    base = Stream.model_validate(
+        {"name": "base_pose", "group": "debug", "shape": (7,), "components": names,
+         "rate_hz": 100, "unit": ("m", "m", "m", "1", "1", "1", "1"), "frame": "world"}
+    )  # fmt: skip
+    # It turns about x, from upright to lying on its right side: its head goes towards -y.
+    share = np.clip((np.arange(300) - 100) / 100, 0, 1)
+    angle = share * np.pi / 2
+    poses = np.zeros((300, 7), "f4")
+    poses[:, 2] = 0.78 - 0.7 * share
+    poses[:, 3], poses[:, 4] = np.cos(angle / 2), np.sin(angle / 2)
+    falls = {}
+    for word, values in (("falls", poses), ("stands", poses[:100])):
+        (tmp_path / word).mkdir()
+        episode = take_in(workspace, tmp_path / word, {base: values}, robot)
+        falls[word] = client.get(f"/api/episodes/{episode}/robot").json()["fall"]
+    assert falls["stands"] is None
+    assert falls["falls"]["time_ns"] == pytest.approx(1.56e9, abs=3e7)
+    assert falls["falls"]["heading_rad"] == pytest.approx(-np.pi / 2, abs=1e-3)
+
+
+def test_cameras_stand_where_calibration_metadata_or_frames_say(
+    client: TestClient, workspace: Workspace, tmp_path: Path
+) -> None:
+    stated = {
+        "head_left": {"xyz": [0.1, 0, 0.4], "rpy": [-1.5, 0, -1.5], "frame": "torso_link"},
+        "head_right": {"xyz": [1, 2, 3]},
+        "left_wrist": {"xyz": [1, 2, "far"]},
+    }
+    path = write_episode(tmp_path / "seen.h5", duration_s=0.5, metadata={"cameras": stated})
+    with Episode.open(path) as made:
+        name = made.id
+    ingest(workspace, [path], who="tester", on="serial", check=False)
+    cameras = client.get(f"/api/episodes/{name}/robot").json()["cameras"]
+    found = {each["stream"].rpartition("/")[2]: each for each in cameras}
+    assert found["head_left"]["link"] == "torso_link"
+    assert found["head_right"]["link"] is None
+    assert found["head_right"]["xyz"] == [1, 2, 3]
+    assert not found["head_right"]["is_fov_known"]
+    assert "left_wrist" not in found

@@ -2,11 +2,11 @@
 import type { Joint } from "../api/schema";
 import type { Figure } from "./figure";
 
+/** The colour of a joint at its limit (warn), or beyond it (bad). */
+export type Tint = "warn" | "bad";
+
 /** How a joint stands to its limits: within 1 % of its range of one, beyond it, or fine. */
-export function atLimit(
-  joint: Pick<Joint, "lower" | "upper">,
-  value: number,
-): "warn" | "bad" | null {
+export function atLimit(joint: Pick<Joint, "lower" | "upper">, value: number): Tint | null {
   const { lower, upper } = joint;
   const range = lower !== null && upper !== null ? upper - lower : Math.PI;
   const near = 0.01 * range;
@@ -20,8 +20,8 @@ export function atLimit(
 }
 
 /** The links whose joint is at a limit. */
-export function tintOf(figure: Figure): Map<string, "warn" | "bad"> {
-  const found = new Map<string, "warn" | "bad">();
+export function tintOf(figure: Figure): Map<string, Tint> {
+  const found = new Map<string, Tint>();
   for (const joint of figure.joints.values()) {
     const state = atLimit(joint.facts, joint.value);
     if (state) found.set(joint.facts.child, state);

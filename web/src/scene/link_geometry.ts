@@ -3,6 +3,8 @@
 import { type BufferGeometry, type Color, Quaternion, SphereGeometry, Vector3 } from "three";
 import { mergeGeometries } from "three/examples/jsm/utils/BufferGeometryUtils.js";
 import type { Joint, LinkFacts, RobotModel, Shape } from "../api/schema";
+import { fingerBone, hand, isFinger, shoe } from "./hands_and_feet";
+import { extentOf, type Maker, makerOf } from "./makers";
 import type { Palette } from "./palette";
 import { capsule, cylinder, painted, roundedBox, shells, slimness } from "./shapes";
 
@@ -84,21 +86,71 @@ export function linkGeometries(
   palms: ReadonlyMap<string, number>,
 ): Map<string, BufferGeometry> {
   const contact = contactLinks(model);
+  const maker = makerOf(model);
   const found = new Map<string, BufferGeometry>();
   for (const link of model.links) {
     const end = palms.get(link.name);
     const shapes = link.shapes.map((shape) =>
       end !== undefined && shape.type === "box" ? palm(shape, end) : shape,
     );
-    const parts = look(
-      { ...link, shapes },
-      model,
-      palette,
-      contact.has(link.name) ? palette.dark : palette.shell,
-    );
+    const colours = maker ? { ...palette, shell: maker.shell, dark: maker.dark } : palette;
+    const isDark = contact.has(link.name) || maker?.isDark(link.name);
+    const parts = maker
+      ? madeLook({ ...link, shapes }, model, colours, maker, end !== undefined)
+      : look({ ...link, shapes }, model, colours, isDark ? colours.dark : colours.shell);
     if (parts.length) found.set(link.name, mergeGeometries(parts));
   }
   return found;
+}
+
+/** A link as its maker builds it: what is characteristic is drawn, the rest stays as described. */
+function madeLook(
+  link: LinkFacts,
+  model: RobotModel,
+  palette: Palette,
+  maker: Maker,
+  isGripper: boolean,
+): BufferGeometry[] {
+  const shell = maker.isDark(link.name) ? palette.dark : palette.shell;
+  if (isFinger(link)) return fingerBone(link, model, palette.dark);
+  const head = headShape(model, link);
+  const isHand = hands(model).some((place) => linkOf(model, place) === link.name);
+  const hasJoints = model.joints.some((joint) => joint.parent === link.name);
+  const own: BufferGeometry[] = [];
+  let rest = link.shapes;
+  const take = (shapes: readonly Shape[], made: BufferGeometry[]) => {
+    rest = rest.filter((shape) => !shapes.includes(shape));
+    own.push(...made);
+  };
+  if (head) take([head], maker.head(head));
+  if (link.name === model.base && rest.length) take(rest, maker.hips(extentOf(rest)));
+  else if (carriesArms(link, model) && rest.length) take(rest, maker.chest(extentOf(rest)));
+  const box = rest.find((shape) => shape.type === "box");
+  const isFoot = Object.values(model.feet).some((place) => linkOf(model, place) === link.name);
+  if (box && isFoot) take([box], [shoe(box, darker(palette))]);
+  else if (box && isHand && maker.hasFingers && !isGripper && !hasJoints)
+    take([box], hand(box, box.xyz[1] < 0 ? 1 : -1, darker(palette)));
+  const isContact = isFoot || isHand;
+  return [
+    ...own,
+    ...look({ ...link, shapes: rest }, model, palette, isContact ? darker(palette) : shell, false),
+  ];
+}
+
+/** Hands and feet are dark also of robots whose motors are bright. */
+function darker({ dark, shell }: Palette): Color {
+  return dark.getHSL({ h: 0, s: 0, l: 0 }).l < shell.getHSL({ h: 0, s: 0, l: 0 }).l ? dark : shell;
+}
+
+/** Whether both arms hang on a link, as they do on a chest. */
+function carriesArms(link: LinkFacts, model: RobotModel): boolean {
+  const arms = Object.entries(model.groups).filter(([name]) => /^(left|right)_arm$/.test(name));
+  return (
+    arms.length === 2 &&
+    arms.every(([, [first]]) =>
+      model.joints.some((joint) => joint.name === first && joint.parent === link.name),
+    )
+  );
 }
 
 function look(
@@ -106,6 +158,7 @@ function look(
   model: RobotModel,
   palette: Palette,
   shell: Color,
+  hasFace = true,
 ): BufferGeometry[] {
   const parts = shells(link.shapes).map((geometry) => painted(geometry, shell));
   const inner = model.joints.find((joint) => joint.child === link.name);
@@ -117,7 +170,7 @@ function look(
     if (joint.parent !== link.name || to.length() < 0.015) continue;
     parts.push(painted(bone(to, 0.72 * thickness(joint, model)), palette.dark));
   }
-  const head = headShape(model, link);
+  const head = hasFace ? headShape(model, link) : null;
   if (head) {
     const neck = bone(new Vector3(...head.xyz), 0.62 * slimness(head));
     parts.push(painted(visor(head), palette.visor), painted(neck, palette.dark));

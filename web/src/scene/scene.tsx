@@ -6,6 +6,7 @@ import { Notice, Waiting } from "../parts/notice";
 import type { Clock } from "../player/clock";
 import { JointTip } from "./joint_tip";
 import "./scene.css";
+import { SceneLegend } from "./scene_legend";
 import { FIRST_SHOWN, type ShownParts } from "./scene_model";
 import { SceneNotes } from "./scene_notes";
 import { SceneTools } from "./scene_tools";
@@ -62,6 +63,7 @@ export default function Scene({ episode, clock }: SceneProps) {
         </p>
       )}
       {show && stage && <SceneTools show={show} stage={stage} shown={shown} onShown={setShown} />}
+      {show && <SceneLegend show={show} shown={shown} />}
       {facts && !isEmpty && !trouble && <SceneNotes facts={facts} />}
       {hover && show?.figure && <JointTip hover={hover} figure={show.figure} clock={clock} />}
     </figure>

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useId, useRef } from "react";
 import type { ShownParts } from "./scene_model";
 
 export interface Toggle {
@@ -14,29 +14,37 @@ interface SceneMenuProps {
   onFlip: (name: keyof ShownParts) => void;
 }
 
-/** What the scene shows, to be switched on and off; closed, it leaves the picture free. */
+const edgePx = 8;
+
+/** What the scene shows, to be switched on and off; it lies above the page, so that no panel cuts it. */
 export function SceneMenu({ toggles, shown, onFlip }: SceneMenuProps) {
-  const menu = useRef<HTMLDetailsElement>(null);
-  useEffect(() => {
-    const close = (event: Event) => {
-      if (menu.current && !menu.current.contains(event.target as Node)) menu.current.open = false;
-    };
-    document.addEventListener("pointerdown", close);
-    return () => document.removeEventListener("pointerdown", close);
-  }, []);
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const place = () => {
+    const at = button.current?.getBoundingClientRect();
+    const box = list.current;
+    if (!at || !box) return;
+    const { offsetWidth: width, offsetHeight: height } = box;
+    const left = Math.min(at.right - width, window.innerWidth - width - edgePx);
+    const top = Math.min(at.bottom + 4, window.innerHeight - height - edgePx);
+    box.style.left = `${Math.max(left, edgePx)}px`;
+    box.style.top = `${Math.max(top, edgePx)}px`;
+  };
   return (
-    <details
-      className="scene-menu"
-      ref={menu}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape" || !menu.current?.open) return;
-        menu.current.open = false;
-        menu.current.querySelector("summary")?.focus();
-        event.stopPropagation();
-      }}
-    >
-      <summary title="What is shown">Show</summary>
-      <div>
+    <>
+      <button ref={button} type="button" popoverTarget={id} title="What is shown">
+        Show
+      </button>
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        className="scene-menu"
+        role="group"
+        aria-label="What is shown"
+        onToggle={place}
+      >
         {toggles.map(({ name, label, key }) => (
           <label key={name}>
             <input type="checkbox" checked={shown[name]} onChange={() => onFlip(name)} />
@@ -45,6 +53,6 @@ export function SceneMenu({ toggles, shown, onFlip }: SceneMenuProps) {
           </label>
         ))}
       </div>
-    </details>
+    </>
   );
 }

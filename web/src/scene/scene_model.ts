@@ -5,18 +5,20 @@ import type { Clock } from "../player/clock";
 import { Balance } from "./balance";
 import { Cloud } from "./cloud";
 import { Figure } from "./figure";
+import { Frustums } from "./frustums";
 import { Grippers, palms } from "./grippers";
-import { tintOf } from "./limits";
+import { type Tint, tintOf } from "./limits";
+import { LinkAxes } from "./link_axes";
 import { linkGeometries } from "./link_geometry";
 import { disposeMaterials, type Materials, makeMaterials } from "./materials";
 import { MotionTrack, type Sample } from "./motion_track";
-import { onStage } from "./palette";
+import { onStage, type Palette } from "./palette";
 import { Person } from "./person";
 import { PoseLookup, type Tracks } from "./pose_lookup";
 import { Room } from "./room";
 import type { Stage } from "./stage";
 import { Trails } from "./trails";
-import { type Frame, refit } from "./viewpoint";
+import { type Frame, lookAcross, lookFrom, refit } from "./viewpoint";
 
 export interface ShownParts {
   person: boolean;
@@ -25,6 +27,8 @@ export interface ShownParts {
   points: boolean;
   limits: boolean;
   balance: boolean;
+  axes: boolean;
+  cameras: boolean;
   follow: boolean;
 }
 
@@ -35,6 +39,8 @@ export const FIRST_SHOWN: ShownParts = {
   points: true,
   limits: true,
   balance: false,
+  axes: false,
+  cameras: true,
   follow: true,
 };
 
@@ -56,6 +62,10 @@ export class SceneModel {
   private readonly balance: Balance;
   private readonly grippers: Grippers | null = null;
   readonly person: Person | null;
+  private readonly frustums: Frustums;
+  private axes: LinkAxes | null = null;
+  /** Told which colours of joints are in the picture. */
+  onTints: (tints: ReadonlySet<Tint>) => void = () => undefined;
   private readonly frames = { measured: -2, commanded: -2, base: -2 };
   private readonly stood = new Vector3();
   /** Of the robot at rest. */
@@ -112,6 +122,13 @@ export class SceneModel {
         this.refresh,
       );
     }
+    this.frustums = new Frustums(
+      id,
+      facts.cameras,
+      this.figure,
+      stage.palette.grid,
+      stage.invalidate,
+    );
     this.enter();
     this.unsubscribe = clock.subscribe(this.refresh);
   }
@@ -150,6 +167,13 @@ export class SceneModel {
     return new Vector3(x, y, 0.5 * this.height + 0.5 * sunk);
   }
 
+  /** Look as one does at first: across a fall where there is one, else from the corner. */
+  lookFirst(): void {
+    const { fall } = this.facts;
+    if (fall && !this.person) lookAcross(this.stage, fall.heading_rad, this.frame);
+    else lookFrom(this.stage, "corner", this.frame);
+  }
+
   /** What must be in the picture: the robot, and the person beside it while they are shown. */
   get frame(): Frame {
     const { centre, height } = this;
@@ -161,6 +185,10 @@ export class SceneModel {
     const tall = Math.max(height, person.height);
     centre.add(new Vector3(x / 2, y / 2, (tall - height) / 2));
     return { centre, height: tall, width: 0.6 * tall + apart, turn, near: apart / 2 };
+  }
+
+  get palette(): Palette {
+    return this.stage.palette;
   }
 
   get error(): Error | null {
@@ -177,6 +205,8 @@ export class SceneModel {
       this.person,
       this.trails,
       this.grippers,
+      this.axes,
+      this.frustums,
       ...this.clouds,
     ])
       each?.dispose();
@@ -205,7 +235,12 @@ export class SceneModel {
 
   private enter(): void {
     const { world } = this.stage;
-    world.add(this.room.group, this.balance.group, ...this.clouds.map((cloud) => cloud.points));
+    world.add(
+      this.frustums.group,
+      this.room.group,
+      this.balance.group,
+      ...this.clouds.map((cloud) => cloud.points),
+    );
     if (this.trails) world.add(this.trails.group);
     if (this.person) world.add(this.person.group);
     if (this.figure) world.add(this.figure.root);
@@ -231,12 +266,19 @@ export class SceneModel {
       this.trails.group.visible = this.shown.trails;
       if (this.shown.trails) this.trails.update(time);
     }
+    this.showAxes();
+    this.frustums.update(time, this.shown.cameras);
     this.balance.group.visible = this.shown.balance && this.figure !== null;
     if (this.balance.group.visible && this.figure) this.balance.update(this.figure);
     if (moved) this.tint();
     if (moved) this.stage.moved();
     else if (scanned || this.shown.trails) this.stage.invalidate();
     this.tell(time);
+  }
+
+  private showAxes(): void {
+    if (this.shown.axes && this.figure) this.axes ??= new LinkAxes(this.figure);
+    this.axes?.show(this.shown.axes);
   }
 
   private moveFigure(time: number): boolean {
@@ -297,7 +339,8 @@ export class SceneModel {
 
   private tint(): void {
     if (!this.figure) return;
-    const tints = this.shown.limits ? tintOf(this.figure) : new Map<string, "warn" | "bad">();
+    const tints = this.shown.limits ? tintOf(this.figure) : new Map<string, Tint>();
+    this.onTints(new Set(tints.values()));
     for (const mesh of this.figure.meshes) {
       mesh.material = this.materials[
         mesh.name === this.chosen ? "chosen" : (tints.get(mesh.name) ?? "plain")

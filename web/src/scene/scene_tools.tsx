@@ -3,6 +3,7 @@ import { useShortcuts } from "../parts/shortcuts";
 import { SceneMenu, type Toggle } from "./scene_menu";
 import type { SceneModel, ShownParts } from "./scene_model";
 import type { Stage } from "./stage";
+import { ViewCube } from "./view_cube";
 import { lookFrom, VIEWS, type View } from "./viewpoint";
 
 interface SceneToolsProps {
@@ -65,6 +66,20 @@ function toggles(show: SceneModel): Toggle[] {
       has: facts.model !== null,
     },
     {
+      name: "cameras",
+      label: "Where cameras look",
+      key: "Shift+c",
+      does: "Cameras with their field of view and picture",
+      has: facts.cameras.length > 0,
+    },
+    {
+      name: "axes",
+      label: "Frames (axes)",
+      key: "Shift+g",
+      does: "Frames of the robot: x red, y green, z blue",
+      has: facts.model !== null,
+    },
+    {
       name: "follow",
       label: "Follow the robot",
       key: "Shift+f",
@@ -83,6 +98,10 @@ export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
     setView(wanted);
     lookFrom(stage, wanted, show.frame);
   };
+  const reset = () => {
+    setView("corner");
+    show.lookFirst();
+  };
   const next = VIEWS[(VIEWS.indexOf(view) + 1) % VIEWS.length] as View;
   useShortcuts("Robot", [
     ...list.map(({ name, key, does }) => ({
@@ -92,26 +111,29 @@ export function SceneTools({ show, stage, shown, onShown }: SceneToolsProps) {
     })),
     {
       keys: ["v"],
-      does: "Look from the corner, the front, the side, the top",
+      does: "Look from the corner, the front, the right, behind, the left, above",
       run: () => look(next),
     },
-    { keys: ["Shift+v"], does: "Reset view", run: () => look(view) },
+    { keys: ["Shift+v"], does: "Reset view", run: () => reset() },
     { keys: ["Shift+x"], does: "Full screen, or not", run: () => fill(stage) },
   ]);
   return (
-    <div className="scene-tools" role="toolbar" aria-label="Robot view">
-      <button type="button" title={`Look from the ${next} (v)`} onClick={() => look(next)}>
-        {view}
-      </button>
-      <SceneMenu toggles={list} shown={shown} onFlip={flip} />
-      <button
-        type="button"
-        aria-label="Fill the screen"
-        title="Fill the screen (Shift+x)"
-        onClick={() => fill(stage)}
-      >
-        ⤢
-      </button>
-    </div>
+    <>
+      <ViewCube stage={stage} turn={show.frame.turn} onView={look} />
+      <div className="scene-tools" role="toolbar" aria-label="Robot view">
+        <button type="button" title="Reset the view (Shift+v)" onClick={() => reset()}>
+          Reset
+        </button>
+        <SceneMenu toggles={list} shown={shown} onFlip={flip} />
+        <button
+          type="button"
+          aria-label="Fill the screen"
+          title="Fill the screen (Shift+x)"
+          onClick={() => fill(stage)}
+        >
+          ⤢
+        </button>
+      </div>
+    </>
   );
 }

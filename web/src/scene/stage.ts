@@ -1,7 +1,6 @@
 // The stage: one WebGL picture with light, floor and camera, drawn only when something changed.
 import {
   ACESFilmicToneMapping,
-  BasicShadowMap,
   DirectionalLight,
   HemisphereLight,
   PCFShadowMap,
@@ -19,6 +18,7 @@ const finest = 2;
 /** Without a graphics card the page stands still while a picture is made: cameras go first, and most of the time is theirs. */
 const frugalDelayMs = 60;
 const frugalRests = 4;
+const stillMs = 300;
 
 export class Stage {
   readonly world = new World();
@@ -42,6 +42,8 @@ export class Stage {
   private frame = 0;
   private delay = 0;
   private isSeen = true;
+  private still = 0;
+  private isFine = false;
 
   constructor(private readonly parent: HTMLElement) {
     this.isFrugal = isSoftware();
@@ -56,7 +58,7 @@ export class Stage {
     );
     this.canvas = this.renderer.domElement;
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = this.isFrugal ? BasicShadowMap : PCFShadowMap;
+    this.renderer.shadowMap.type = PCFShadowMap;
     this.renderer.shadowMap.autoUpdate = false;
     this.renderer.toneMapping = ACESFilmicToneMapping;
     this.renderer.toneMappingExposure = 1.05;
@@ -86,6 +88,7 @@ export class Stage {
 
   /** Draw once more, soon; asked for many times, it is done once. */
   invalidate = (): void => {
+    clearTimeout(this.still);
     if (this.frame || this.delay) return;
     if (this.isFrugal) this.delay = window.setTimeout(this.nextFrame, frugalDelayMs);
     else this.nextFrame();
@@ -122,6 +125,7 @@ export class Stage {
   dispose(): void {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.delay);
+    clearTimeout(this.still);
     this.frame = -1;
     this.sizes.disconnect();
     this.sight.disconnect();
@@ -138,7 +142,7 @@ export class Stage {
 
   private light(): void {
     this.sun.castShadow = true;
-    this.sun.shadow.mapSize.setScalar(this.isFrugal ? 512 : 1024);
+    this.sun.shadow.mapSize.setScalar(this.isFrugal ? 1024 : 2048);
     this.sun.shadow.radius = 5;
     this.sun.shadow.bias = -0.0004;
     this.sun.shadow.normalBias = this.isFrugal ? 0.03 : 0.014;
@@ -186,11 +190,26 @@ export class Stage {
       return;
     }
     const begin = performance.now();
+    this.drawQuickly();
     this.renderer.render(this.world, this.camera);
     this.budget.drawn();
     this.drawnMs = performance.now() - begin;
     this.drawn += 1;
+    if (this.isFrugal) this.still = window.setTimeout(this.drawFinely, stillMs);
   };
+
+  /** Without a graphics card edges are coarse while things move; once all is still, they are not. */
+  private drawFinely = (): void => {
+    if (!this.isSeen || this.renderer.getContext().isContextLost()) return;
+    this.renderer.setPixelRatio(finest);
+    this.renderer.render(this.world, this.camera);
+    this.isFine = true;
+  };
+
+  private drawQuickly(): void {
+    if (this.isFine) this.renderer.setPixelRatio(1);
+    this.isFine = false;
+  }
 
   private onLost = (event: Event): void => {
     event.preventDefault();

@@ -8,6 +8,8 @@ export interface SceneHook {
   personPoint: (name: string) => number[] | null;
   /** Places of the robot that are marked as too far from their goals. */
   missed: () => string[];
+  /** Where one looks from, m. */
+  cameraPosition: () => number[];
   seek: (timeNs: number) => void;
   play: (rate: number) => void;
   /** Milliseconds of script for the last picture: following the clock, and drawing. */
@@ -33,6 +35,7 @@ export function publish(stage: Stage, show: SceneModel): () => void {
     },
     personPoint: (name) => show.person?.pointOf(name) ?? null,
     missed: () => show.person?.missed ?? [],
+    cameraPosition: () => stage.camera.position.toArray(),
     seek: (timeNs) => show.clock.seek(timeNs),
     play: (rate) => {
       show.clock.setRate(rate);

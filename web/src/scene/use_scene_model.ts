@@ -11,7 +11,6 @@ import { type Hover, Pointer } from "./pointer";
 import { SceneModel } from "./scene_model";
 import { Stage } from "./stage";
 import { publish } from "./test_hook";
-import { lookFrom } from "./viewpoint";
 
 export interface SceneState {
   show: SceneModel | null;
@@ -98,7 +97,7 @@ function open(
   const pointer = new Pointer(stage, show, onHover, (link) => tellJoint(show, link));
   const unpublish = publish(stage, show);
   const stopTheme = onTheme(() => stage.repaint());
-  lookFrom(stage, "corner", show.frame);
+  show.lookFirst();
   onOpen({ show, stage });
   return () => {
     stopTheme();

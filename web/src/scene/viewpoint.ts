@@ -2,18 +2,20 @@
 import { Spherical, Vector3 } from "three";
 import type { Stage } from "./stage";
 
-export const VIEWS = ["corner", "front", "side", "top"] as const;
+export const VIEWS = ["corner", "front", "right", "back", "left", "top"] as const;
 export type View = (typeof VIEWS)[number];
 
 const angles: Record<View, [number, number]> = {
   // Azimuth from the robot's front, and how far down from the top, degrees.
-  corner: [-58, 76],
-  front: [0, 82],
-  side: [-90, 82],
+  corner: [-52, 79],
+  front: [0, 83],
+  right: [-90, 83],
+  back: [180, 83],
+  left: [90, 83],
   top: [-0.5, 4],
 };
 /** Of two beside each other, one would hide the other from some sides. */
-const pairAngles: Record<View, [number, number]> = { ...angles, corner: [30, 78], side: [58, 76] };
+const pairAngles: Record<View, [number, number]> = { ...angles, corner: [30, 79] };
 const rad = Math.PI / 180;
 const step = 8 * rad;
 
@@ -42,6 +44,12 @@ export function lookFrom(stage: Stage, view: View, frame: Frame): void {
   look(stage, direction(azimuth * rad + frame.turn, down * rad), frame);
 }
 
+/** Look across a fall, from the side on which the robot's front is seen. */
+export function lookAcross(stage: Stage, headingRad: number, frame: Frame): void {
+  const aside = Math.sin(headingRad - frame.turn) > 0 ? -Math.PI / 2 : Math.PI / 2;
+  look(stage, direction(headingRad + aside, angles.corner[1] * rad), frame);
+}
+
 /** Look at another frame from the side that one looks from. */
 export function refit(stage: Stage, frame: Frame): void {
   look(stage, stage.camera.position.clone().sub(stage.controls.target).normalize(), frame);
@@ -53,7 +61,7 @@ export function distance(
   fov: number,
   aspect: number,
 ): number {
-  return (0.66 * Math.max(frame.height, frame.width / aspect)) / Math.tan((fov * rad) / 2);
+  return (0.6 * Math.max(frame.height, frame.width / aspect)) / Math.tan((fov * rad) / 2);
 }
 
 function look(stage: Stage, from: Vector3, frame: Frame): void {

@@ -15,6 +15,8 @@ from corporeal.schema import roles
 from corporeal.studio.authentication import Anyone, Reader
 from corporeal.studio.binary import packed
 from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.scene.camera_places import CameraPlace, find_cameras
+from corporeal.studio.scene.fall import RobotFall, find_fall
 from corporeal.studio.scene.joint_motion import (
     GripperOpening,
     JointMotion,
@@ -98,6 +100,8 @@ class RobotFacts(BaseModel):
     clouds: list[PointCloudStream]
     surroundings: Surroundings
     meshes: RobotMeshes | None
+    fall: RobotFall | None
+    cameras: list[CameraPlace]
     missing: list[str]
 
 
@@ -126,6 +130,8 @@ def robot(episode_id: str, studio: StudioDep, _: Reader) -> RobotFacts:
             grippers=grippers,
             clouds=_clouds(episode, embodiment, missing),
             surroundings=surroundings(episode.metadata, [each.stream for each in objects]),
+            cameras=find_cameras(episode, embodiment),
+            fall=find_fall(episode, embodiment, base),
             meshes=_meshes(studio, embodiment, missing),
             missing=missing,
         )

@@ -84,7 +84,7 @@ export default function OverlaidScene({ a, b }: { a: Side; b: Side }) {
 
 /** A robot without what would hide the other: its command, a person, points. */
 function alone(facts: RobotFacts): RobotFacts {
-  return { ...facts, commanded: null, person: null, clouds: [] };
+  return { ...facts, commanded: null, person: null, clouds: [], cameras: [] };
 }
 
 /** A robot and nothing else. */
