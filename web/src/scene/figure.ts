@@ -50,6 +50,9 @@ export class Figure {
   readonly joints = new Map<string, MovedJoint>();
   readonly meshes: Mesh[] = [];
 
+  /** How high the base is where neither the description nor a stream says it, m. */
+  private liftM = 0;
+
   constructor(readonly model: RobotModel) {
     this.links.set(model.base, this.root);
     const byName = new Map(model.joints.map((joint) => [joint.name, joint]));
@@ -95,8 +98,15 @@ export class Figure {
 
   /** The base where it is when nothing says otherwise: upright, its feet on the floor. */
   home(): void {
-    this.root.position.set(0, 0, this.model.standing?.height ?? 0);
+    this.root.position.set(0, 0, this.model.standing?.height ?? this.liftM);
     this.root.quaternion.identity();
+  }
+
+  /** Put the lowest of a robot that does not say how it stands on the floor. */
+  liftBy(heightM: number): void {
+    if (this.model.standing || !this.model.floating) return;
+    this.liftM += heightM;
+    this.home();
   }
 
   /** Joints from one sample; those without a column, or without a number in it, are at rest. */

@@ -109,9 +109,11 @@ export class SceneModel {
       (each) => new Cloud(id, each, poses, this.refresh, colours, stage.fineness),
     );
     if (this.figure) {
-      this.stood.copy(this.figure.root.position);
       this.dress(this.figure, meshes);
       this.bounds.setFromObject(this.figure.root);
+      if (!this.bounds.isEmpty()) this.figure.liftBy(-this.bounds.min.z);
+      this.bounds.setFromObject(this.figure.root);
+      this.stood.copy(this.figure.root.position);
       this.grippers = new Grippers(
         id,
         facts.grippers,
