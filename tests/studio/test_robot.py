@@ -271,3 +271,30 @@ def test_cameras_stand_where_calibration_metadata_or_frames_say(
     assert found["head_right"]["xyz"] == [1, 2, 3]
     assert not found["head_right"]["is_fov_known"]
     assert "left_wrist" not in found
+
+
+def test_a_description_without_forms_is_drawn_with_those_of_the_same_robot(
+    client: TestClient, workspace: Workspace, tmp_path: Path
+) -> None:
+    robot = open_robot("g1")
+    bare = tuple(link.model_copy(update={"collision": ()}) for link in robot.links)
+    for name, forms in (("g1_of_mine", True), ("stranger", False)):
+        links = bare if forms else tuple(
+            link.model_copy(update={"name": link.name.replace("link", "part")}) for link in bare
+        )  # fmt: skip
+        joints_of_it = robot.joints if forms else tuple(
+            joint.model_copy(update={"parent": joint.parent.replace("link", "part"),
+                                     "child": joint.child.replace("link", "part")})
+            for joint in robot.joints
+        )  # fmt: skip
+        mine = robot.model_copy(update={
+            "name": name, "links": links, "joints": joints_of_it, "frames": (),
+            "end_effectors": {}, "feet": {}, "touching": (),
+        })  # fmt: skip
+        (tmp_path / name).mkdir()
+        stream = joints("joint_position", "observations", robot.joint_names)
+        values = np.zeros((5, len(robot.joint_names)), "f4")
+        episode = take_in(workspace, tmp_path / name, {stream: values}, mine)
+        model = client.get(f"/api/episodes/{episode}/robot").json()["model"]
+        assert any(link["shapes"] for link in model["links"]) == forms
+        assert ("head" in model["end_effectors"]) == forms

@@ -130,11 +130,20 @@ function madeLook(
   if (box && isFoot) take([box], [shoe(box, darker(palette))]);
   else if (box && isHand && maker.hasFingers && !isGripper && !hasJoints)
     take([box], hand(box, box.xyz[1] < 0 ? 1 : -1, darker(palette)));
+  else if (box && isHand && hasJoints) take([box], palmOf(link, model, box, darker(palette)));
   const isContact = isFoot || isHand;
   return [
     ...own,
     ...look({ ...link, shapes: rest }, model, palette, isContact ? darker(palette) : shell, false),
   ];
+}
+
+/** The palm of a hand whose fingers move: from the wrist to where they begin. */
+function palmOf(link: LinkFacts, model: RobotModel, box: Shape, colour: Color): BufferGeometry[] {
+  const roots = model.joints.filter((joint) => joint.parent === link.name);
+  const end = Math.max(...roots.map((joint) => joint.xyz[0]));
+  const short = palm(box, Math.min(end, box.xyz[0] + (box.size[0] ?? 0) / 2));
+  return shells([short]).map((geometry) => painted(geometry, colour));
 }
 
 /** Hands and feet are dark also of robots whose motors are bright. */

@@ -15,6 +15,7 @@ from corporeal.schema import roles
 from corporeal.studio.authentication import Anyone, Reader
 from corporeal.studio.binary import packed
 from corporeal.studio.context import Studio, StudioDep
+from corporeal.studio.scene.borrowed_forms import formed
 from corporeal.studio.scene.camera_places import CameraPlace, find_cameras
 from corporeal.studio.scene.fall import RobotFall, find_fall
 from corporeal.studio.scene.joint_motion import (
@@ -121,7 +122,7 @@ def robot(episode_id: str, studio: StudioDep, _: Reader) -> RobotFacts:
             if base is None and embodiment.floating:
                 missing.append("No pose of the base was recorded: the robot is drawn standing.")
         return RobotFacts(
-            model=None if embodiment is None else _model(embodiment),
+            model=None if embodiment is None else _model(formed(embodiment)),
             measured=measured,
             commanded=commanded,
             base=base,
