@@ -310,6 +310,15 @@ def test_meshes_of_a_workspace_come_before_those_of_the_user(
     assert kept == theirs
 
 
+def test_a_path_that_is_no_description_is_said_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    for path in (tmp_path / "gone", tmp_path / "gone.urdf", tmp_path / "notes.txt"):
+        said = CliRunner().invoke(program(), ["robot", "meshes", "g1", str(path)])
+        assert said.exit_code != 0
+        with pytest.raises(ModelError, match="expected a folder that is there"):
+            fit_meshes(open_robot("g1"), path)
+
+
 def test_a_file_of_an_unknown_type_is_named(tmp_path: Path) -> None:
     file = tmp_path / "head.fbx"
     file.write_bytes(b"x")

@@ -99,6 +99,11 @@ def fit_meshes(robot: Embodiment, path: Path, *, most: int = MOST_TRIANGLES) -> 
 def _description(robot: Embodiment, path: Path) -> tuple[Path, Embodiment]:
     """The file given, or the one in the folder that has most of the robot's joints."""
     if not path.is_dir():
+        if path.suffix.lower() not in _SUFFIXES or not path.is_file():
+            raise ModelError(
+                f"description, got {str(path)!r}; expected a folder that is there, or a file of "
+                f"one of: {', '.join(_SUFFIXES)}. Check the path."
+            )
         described = open_robot(path)
         if _share(robot, described) < _LEAST_SHARE:
             raise ModelError(

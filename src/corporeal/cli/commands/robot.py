@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.appearance import FittedMeshes, fit_meshes, keep_meshes
-from corporeal.cli.command import Command, argument, group
+from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, print_result
-from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
+from corporeal.cli.workspaces import enter_workspace
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.embodiment.comparison import compare, describe
 from corporeal.embodiment.embodiment import Joint
@@ -76,7 +76,10 @@ def meshes(
     path: Annotated[
         Path, argument("The robot's URDF or MJCF file, or the folder that has it and its meshes.")
     ],
-    root: WorkspaceOption = None,
+    root: Annotated[
+        Path | None,
+        option("Keep them in this workspace; by default for you.", "--workspace", "-w"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Let Studio draw a robot as its maker does: with the meshes of the description you have.
