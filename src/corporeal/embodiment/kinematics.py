@@ -8,8 +8,17 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pydantic import BaseModel
 
-from corporeal.embodiment.embodiment import Embodiment, Joint, Placed
+from corporeal.embodiment.embodiment import (
+    Embodiment,
+    Frame,
+    Joint,
+    Placed,
+    Shape,
+    Standing,
+)
+from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.joints.joint_map import JointMap, joint_map, outward_joints
 from corporeal.errors import ModelError, UnknownNameError
 from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_rpy, normalise
@@ -243,3 +252,46 @@ def _step(joint: Joint, number: int, parent: int, child: int) -> KinematicStep:
     across = np.cross(axis, np.eye(3), axisb=0, axisc=0)
     columns = [rotation @ along, rotation @ (np.eye(3) - along), rotation @ across, origin]
     return KinematicStep(number, parent, child, False, axis, np.hstack(columns).T)
+
+
+class LinkFacts(BaseModel):
+    """A rigid body: its shapes, its mass in kg and its centre of mass in its own frame, m."""
+
+    name: str
+    shapes: list[Shape]
+    mass: float | None
+    com: tuple[float, float, float] | None
+
+
+class RobotModel(BaseModel):
+    """The kinematic tree; `joints` go outwards from the base, `rest` is how it stands."""
+
+    name: str
+    maker: str | None
+    base: str
+    floating: bool
+    links: list[LinkFacts]
+    joints: list[Joint]
+    frames: list[Frame]
+    groups: dict[str, list[str]]
+    end_effectors: dict[str, str]
+    feet: dict[str, str]
+    standing: Standing | None
+    rest: dict[str, float]
+
+
+def robot_model(robot: Embodiment) -> RobotModel:
+    """What a page needs to draw a robot."""
+    posture = dict(zip(robot.joint_names, standing_positions(robot).tolist(), strict=True))
+    links = [
+        LinkFacts(
+            name=link.name,
+            shapes=list(link.collision),
+            mass=None if link.inertia is None else link.inertia.mass,
+            com=None if link.inertia is None else link.inertia.com,
+        )
+        for link in robot.links
+    ]
+    return RobotModel(
+        **dict(robot) | {"links": links, "joints": outward_joints(robot)}, rest=posture
+    )

@@ -7,8 +7,7 @@ from pydantic import BaseModel
 
 from corporeal.appearance import KeptMeshes, find_meshes, load_meshes
 from corporeal.embodiment import Embodiment
-from corporeal.embodiment.embodiment import Frame, Joint, Shape, Standing
-from corporeal.embodiment.joints import outward_joints, standing_positions
+from corporeal.embodiment.kinematics import RobotModel, robot_model
 from corporeal.episode import Episode
 from corporeal.errors import DocumentError, EpisodeError, UnknownNameError
 from corporeal.schema import roles
@@ -34,15 +33,6 @@ _SCANNERS = ("lidar", "mid360", "laser", "livox", "velodyne", "scanner")
 _MOST_LINKS = 400
 
 
-class LinkFacts(BaseModel):
-    """A rigid body: its shapes, its mass in kg and its centre of mass in its own frame, m."""
-
-    name: str
-    shapes: list[Shape]
-    mass: float | None
-    com: tuple[float, float, float] | None
-
-
 class PointCloudStream(BaseModel):
     """A stream of scans, and where its sensor sits: in the pose (xyz, rpy) on a link."""
 
@@ -51,23 +41,6 @@ class PointCloudStream(BaseModel):
     link: str | None
     xyz: tuple[float, float, float]
     rpy: tuple[float, float, float]
-
-
-class RobotModel(BaseModel):
-    """The kinematic tree; `joints` go outwards from the base, `rest` is how it stands."""
-
-    name: str
-    maker: str | None
-    base: str
-    floating: bool
-    links: list[LinkFacts]
-    joints: list[Joint]
-    frames: list[Frame]
-    groups: dict[str, list[str]]
-    end_effectors: dict[str, str]
-    feet: dict[str, str]
-    standing: Standing | None
-    rest: dict[str, float]
 
 
 class LinkMesh(BaseModel):
@@ -122,7 +95,7 @@ def robot(episode_id: str, studio: StudioDep, _: Reader) -> RobotFacts:
             if base is None and embodiment.floating:
                 missing.append("No pose of the base was recorded: the robot is drawn standing.")
         return RobotFacts(
-            model=None if embodiment is None else _model(formed(embodiment)),
+            model=None if embodiment is None else robot_model(formed(embodiment)),
             measured=measured,
             commanded=commanded,
             base=base,
@@ -184,22 +157,6 @@ def _embodiment(episode: Episode, missing: list[str]) -> Embodiment | None:
         )
         return None
     return found
-
-
-def _model(robot: Embodiment) -> RobotModel:
-    posture = dict(zip(robot.joint_names, standing_positions(robot).tolist(), strict=True))
-    links = [
-        LinkFacts(
-            name=link.name,
-            shapes=list(link.collision),
-            mass=None if link.inertia is None else link.inertia.mass,
-            com=None if link.inertia is None else link.inertia.com,
-        )
-        for link in robot.links
-    ]
-    return RobotModel(
-        **dict(robot) | {"links": links, "joints": outward_joints(robot)}, rest=posture
-    )
 
 
 def _clouds(
