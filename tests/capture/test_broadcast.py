@@ -84,11 +84,10 @@ def test_pictures_go_to_those_who_ask_for_them_and_others_get_what_they_always_g
             for each in (viewer, other):
                 assert json.loads(each.recv(timeout=5)) == {}
             server.show("observations/camera", picture)
-            server.show("observations/camera", picture)  # Too soon after the one before.
             server.publish(health)
             head, made = unframed(viewer.recv(timeout=5))
             assert head == {"stream": "observations/camera"}
-            assert Image.open(io.BytesIO(made)).size == (160, 120)
+            assert Image.open(io.BytesIO(made)).size == (320, 240)
             assert json.loads(viewer.recv(timeout=5))["episode"] == "a"
             assert json.loads(other.recv(timeout=5))["episode"] == "a"
 

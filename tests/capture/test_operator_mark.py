@@ -51,7 +51,7 @@ def test_every_kind_of_mark_is_read() -> None:
         ("[1]", "no object"),
         ('{"mark": "button"}', "token, got another one"),
         ('{"token": "Secret", "mark": "button"}', "token, got another one"),
-        ('{"token": "secret", "mark": "explode"}', "expected one of: segment, intervention"),
+        ('{"token": "secret", "mark": "explode"}', "expected one of: start, end, discard, segment"),
         ('{"token": "secret", "mark": {"a": 1}}', "mark, got an object"),
         ('{"token": "secret", "mark": "button", "force": 9}', "field 'force' of the mark button"),
         ('{"token": "secret", "mark": "segment", "mode": "juggling"}', "unknown mode"),

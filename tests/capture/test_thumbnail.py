@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from corporeal.capture.thumbnail import Pace, framed, jpeg, unframed
+from corporeal.capture.thumbnail import WIDTH, Pace, framed, jpeg, unframed
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_a_picture_of_any_size_becomes_a_small_one_of_the_same_shape(
 ) -> None:
     picture = np.full(shape, 120, np.uint8)
     made = Image.open(io.BytesIO(jpeg(picture)))
-    assert 0 < made.width <= 160
+    assert 0 < made.width <= WIDTH
     assert made.height / made.width == pytest.approx(shape[0] / shape[1], rel=0.05)
     assert np.asarray(made).mean() == pytest.approx(120, abs=3)
 
@@ -30,8 +30,8 @@ def test_what_is_left_and_right_stays_left_and_right() -> None:
     picture = np.zeros((480, 640, 3), np.uint8)
     picture[:, :320, 0] = 250
     made = np.asarray(Image.open(io.BytesIO(jpeg(picture)))).astype(int)
-    assert made[:, :70, 0].min() > 200
-    assert made[:, 90:, 0].max() < 50
+    assert made[:, :140, 0].min() > 200
+    assert made[:, 180:, 0].max() < 50
 
 
 def test_depth_is_light_where_near_and_black_where_unknown() -> None:
@@ -39,7 +39,7 @@ def test_depth_is_light_where_near_and_black_where_unknown() -> None:
     depth[:, :200] = 500
     depth[:, 500:] = 0
     made = np.asarray(Image.open(io.BytesIO(jpeg(depth)))).astype(int)
-    assert made[:, :40].min() > made[:, 70:110].max() > made[:, 135:].max()
+    assert made[:, :80].min() > made[:, 140:220].max() > made[:, 270:].max()
     assert np.asarray(Image.open(io.BytesIO(jpeg(np.zeros((48, 64), np.uint16))))).max() == 0
 
 

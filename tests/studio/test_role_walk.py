@@ -27,6 +27,7 @@ TAKES: tuple[tuple[Action, str], ...] = (
     ("annotate", r"post /api/(marks|episodes/\{episode_id\}/notes).*"),
     ("ingest", r"post /api/guide"),
     ("judge", r"post /api/halts/\{key\}/lift"),
+    ("ingest", r"post /api/live/marks"),
     ("release", r"post /api/releases(/preview)?"),
     ("export", r"post /api/releases/\{reference\}/exports"),
     ("verify", r"post /api/releases/\{reference\}/verification"),

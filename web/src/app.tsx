@@ -22,6 +22,7 @@ const ComparePage = lazy(() => import("./pages/compare/compare_page"));
 const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
 const Guide = lazy(() => import("./pages/guide/guide"));
 const Live = lazy(() => import("./pages/live/live"));
+const Floor = lazy(() => import("./pages/floor/floor"));
 const Labels = lazy(() => import("./pages/labels/labels"));
 const Releases = lazy(() => import("./pages/releases/releases"));
 const Review = lazy(() => import("./pages/review/review"));
@@ -37,6 +38,7 @@ const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/dashboards", title: "Dashboards" },
   { path: "/live", title: "Live" },
   { path: "/calibrations", title: "Calibrations" },
+  { path: "/floor", title: "Floor" },
   { path: "/accounts", title: "Accounts", needs: "account" },
 ];
 
@@ -49,6 +51,7 @@ const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/live/, Live],
   [/^\/guide$/, Guide],
   [/^\/calibrations$/, Calibrations],
+  [/^\/floor$/, Floor],
   [/^\/accounts$/, Accounts],
   [/^\/labels/, Labels],
   [/^\/review/, Review],

@@ -1,13 +1,14 @@
 """Publishes the recorder's health over a WebSocket, and what its cameras see, for whoever looks.
 
 Every client gets the health as JSON text. A client that asks for the path /pictures also gets
-binary messages (`thumbnail.framed`): the head {"stream": path} and a JPEG, about two per second
+binary messages (`thumbnail.framed`): the head {"stream": path} and a JPEG, about ten per second
 and camera. Pages of strangers are refused, since a browser would let any page connect, and so is
 whoever has neither the user's key (`health_key`) nor the recorder's token: `Authorization: Bearer`,
 or `?token=` from a page.
 
-A client of this machine that asks for the path /marks may send marks (`operator_mark`), each with
-the recorder's token, and gets {"ok": true} or {"ok": false, "reason": ...} for each.
+A client of this machine that asks for the path /marks may send marks (`operator_mark`), and gets
+{"ok": true} or {"ok": false, "reason": ...} for each. It shows one of the two keys as it connects,
+as Studio does, or the recorder's token with every mark.
 """
 
 from __future__ import annotations
@@ -163,8 +164,8 @@ class Broadcast:
             self._ready.set()
 
     def _refuse_strangers(self, client: Any, request: Any) -> Any:
-        """An answer for those who have no key; marks have their token in every message."""
-        if request.path == MARKS:
+        """An answer for those who have no key; marks may have their token in every message."""
+        if request.path == MARKS and "Authorization" not in request.headers:
             return None
         if _has_key(request.path, request.headers.get("Authorization", ""), self._keys):
             return None
@@ -191,6 +192,7 @@ class Broadcast:
         """Answer every mark of a client, until it leaves or floods."""
         from websockets.exceptions import ConnectionClosed
 
+        is_known = "Authorization" in client.request.headers  # The key was looked at before.
         refused = 0
         recent: deque[float] = deque(maxlen=_MARKS_PER_S)
         with suppress(ConnectionClosed):
@@ -201,14 +203,14 @@ class Broadcast:
                 if floods:
                     reason: str | None = f"more than {_MARKS_PER_S} marks in a second. Slow down."
                 else:
-                    reason = self._take_mark(client, message)
+                    reason = self._take_mark(client, message, is_known=is_known)
                 refused += reason is not None
                 answer = {"ok": True} if reason is None else {"ok": False, "reason": reason}
                 await client.send(json.dumps(answer))
                 if floods or refused >= _MOST_REFUSED:
                     return
 
-    def _take_mark(self, client: Any, message: str | bytes) -> str | None:
+    def _take_mark(self, client: Any, message: str | bytes, *, is_known: bool) -> str | None:
         """Why a mark is refused, in one sentence; None when it was taken."""
         address = client.remote_address
         if not address or not ipaddress.ip_address(address[0]).is_loopback:
@@ -216,7 +218,7 @@ class Broadcast:
         if self._on_mark is None:
             return "this recorder takes no marks."
         try:
-            return self._on_mark(read_mark(message, self.token))
+            return self._on_mark(read_mark(message, None if is_known else self.token))
         except CorporealError as error:
             return str(error)
 

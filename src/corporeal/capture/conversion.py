@@ -58,6 +58,8 @@ class _Survey:
     switches: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     warnings: list[tuple[int, str]] = field(default_factory=list)
     notes: list[tuple[int, str]] = field(default_factory=list)
+    said_by: list[tuple[int, str, str]] = field(default_factory=list)
+    """Which marks somebody made who is known."""
     triggers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     actions_ns: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
@@ -214,7 +216,11 @@ def _read_marks(journal: Journal, survey: _Survey) -> None:
 
 
 def _take_mark(survey: _Survey, arrival_ns: int, what: str, said: dict[str, Any]) -> None:
-    if what == "segment":
+    if "by" in said:
+        survey.said_by.append((arrival_ns, what, str(said.pop("by"))))
+    if what == "discard":
+        survey.facts["discarded"] = {"reason": said["reason"]}
+    elif what == "segment":
         survey.switches.append((arrival_ns, said))
     elif what == "losses":
         survey.facts["losses"] = said["losses"]
@@ -266,6 +272,9 @@ def _metadata(
         if texts:
             metadata[name] = [{"time_ns": time_ns - survey.epoch_ns, field_name: text}
                               for time_ns, text in texts]  # fmt: skip
+    if survey.said_by:
+        metadata["marked_by"] = [{"time_ns": time_ns - survey.epoch_ns, "what": what, "by": by}
+                                 for time_ns, what, by in survey.said_by]  # fmt: skip
     metadata["clocks"] = {source: clock.to_json() for source, clock in survey.clocks.items()}
     metadata["stream_sources"] = {**header["sources"], **survey.sources}
     if header.get("roll") is not None:
@@ -277,6 +286,9 @@ def _metadata(
                 for stream, words in survey.far.items()]  # fmt: skip
     reasons += [f"{stream}: {count} samples were refused while it was recorded"
                 for stream, count in survey.refused.items()]  # fmt: skip
+    if "discarded" in survey.facts:
+        why = survey.facts["discarded"]["reason"]
+        reasons.append("the operator discarded it" + (f": {why}" if why else ""))
     if survey.switches:
         metadata["segments"] = _segments(metadata.get("mode"), survey)
         reasons += _missing_actions(metadata["segments"], survey)

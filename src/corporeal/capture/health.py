@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from corporeal.capture.clock import FAR_NS, ClockEstimate, ClockGauge, format_span, skew_of
 from corporeal.capture.driver import ROBOT_CLOCK
+from corporeal.capture.take_log import FloorHealth
 from corporeal.capture.trigger_group import (
     TriggerGauge,
     TriggerGroup,
@@ -31,6 +32,7 @@ UNSAVED_S = 0.15
 _MOST_STRANGERS = 32
 # Of so many samples the middle one tells how late a stream is: one late message is none.
 _LATEST = 31
+_NO_FLOOR = FloorHealth()
 State = Literal["waiting", "good", "slow", "silent"]
 ClockState = Literal["estimating", "known", "on arrival"]
 CalibrationState = Literal["good", "due", "overdue", "halted"]
@@ -103,6 +105,8 @@ class Health:
     """The age of the oldest sample that was not on disk, at its worst in the last second."""
     calibration: CalibrationHealth | None = None
     """None for a station whose calibration names no markers."""
+    floor: FloorHealth = _NO_FLOOR
+    """What the operator sees: what to do, how many are done, and the latest takes."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the web page and the file."""
@@ -276,6 +280,7 @@ class HealthMonitor:
         asks: tuple[str, ...] = (),
         facts: Mapping[str, str] | None = None,
         calibration: CalibrationHealth | None = None,
+        floor: FloorHealth = _NO_FLOOR,
     ) -> Health:
         """Everything, now."""
         with self._lock:
@@ -317,6 +322,7 @@ class HealthMonitor:
             ),
             asks=(*asks, *([calibration.ask] if calibration and calibration.ask else [])),
             facts=dict(facts or {}),
+            floor=floor,
             triggers=triggers,
             calibration=calibration,
         )

@@ -30,7 +30,8 @@ class OpenEpisode:
     """From the start mark to the end of the post-roll.
 
     `is_open_ended` is one that nothing but the end of the source was going to end; `reason` says
-    why it is not complete, if it is not.
+    why it is not complete, if it is not. For `decide_ns` after its end it stays open for what
+    people have to say of it, unless all is said before.
     """
 
     name: str
@@ -40,11 +41,16 @@ class OpenEpisode:
     losses_before: Losses
     end_ns: int | None = None
     reason: str | None = None
+    decide_ns: int = 0
+    questions: set[str] = field(default_factory=set)
+    """What people were not asked yet, as far as they are to be asked."""
+    is_settled: bool = False
     losses_noted: Losses = field(default_factory=dict)
 
     def add(self, packed: Packed) -> None:
-        """Journal one sample."""
-        self._append(packed, packed.received_s)
+        """Journal one sample; what comes after the post-roll, while people decide, is not of it."""
+        if self.end_ns is None or packed.arrival_ns <= self.end_ns + self.post_ns:
+            self._append(packed, packed.received_s)
 
     def add_pre_roll(self, recent: Iterable[Packed]) -> None:
         """Journal what came before, in chunks of a tenth of a second: damage costs one of them."""
@@ -71,18 +77,37 @@ class OpenEpisode:
             self.journal.mark("warning", time_ns, {"message": sentence})
 
     def enter(self, time_ns: int, mark: OperatorMark) -> None:
-        """Write a mark down; a segment only of a demonstration that has not ended."""
-        if mark.what != "segment" or self.end_ns is None:
-            self.journal.mark(mark.what, time_ns, dict(mark.facts))
+        """Write a mark down, and end the demonstration where it says so.
+
+        A segment is only of a demonstration that has not ended.
+        """
+        if mark.what == "segment" and self.end_ns is not None:
+            return
+        if mark.what != "end":
+            self.journal.mark(mark.what, time_ns, mark.to_json())
+        self.questions.discard(str(mark.facts.get("question")))
+        stated = mark.facts.get("outcome", {})
+        # Why it failed may be told in a second step.
+        self.is_settled |= bool(stated.get("success") or stated.get("failure"))
+        if mark.what == "discard":
+            self.settle()
+        if mark.ends and self.end_ns is None:
+            self.end(time_ns, {} if mark.by is None else {"by": mark.by})
 
     def end(self, time_ns: int, facts: dict[str, Any]) -> None:
         """The demonstration is over; the post-roll begins."""
         self.end_ns = time_ns
         self.journal.mark("end", time_ns, facts)
 
+    def settle(self) -> None:
+        """Nothing more is to be said of it."""
+        self.is_settled, self.questions = True, set()
+
     def is_over(self, now_ns: int) -> bool:
-        """Whether the post-roll is, too."""
-        return self.end_ns is not None and now_ns > self.end_ns + self.post_ns
+        """Whether the post-roll is, too, and the time to decide."""
+        is_told = self.is_settled and not self.questions
+        wait_ns = self.post_ns if is_told else max(self.post_ns, self.decide_ns)
+        return self.end_ns is not None and now_ns > self.end_ns + wait_ns
 
     def close(self, now_ns: int, losses: Losses) -> None:
         """Note what was lost since the start, and end the journal."""

@@ -17,17 +17,21 @@ from corporeal.capture.driver import DriverError, Mark, RecordingSource, Rig, Sa
 from corporeal.capture.encoding import Encoding
 from corporeal.capture.health import CalibrationHealth, Health, HealthMonitor
 from corporeal.capture.open_episode import OpenEpisode, make_folder, open_take
-from corporeal.capture.operator_mark import OperatorMark, segment_mark
+from corporeal.capture.operator_mark import OperatorMark, segment_mark, why_not
 from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.rig import TeamDocuments, join_sources
 from corporeal.capture.source_thread import Ended, Intakes, Item, Refused, Taken
 from corporeal.capture.start_state import StartWatch
-from corporeal.capture.trigger import Automatic, Button, Trigger
+from corporeal.capture.take_log import TakeLog
+from corporeal.capture.trigger import Automatic, Button, Cue, MotionDetector, Trigger
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
+from corporeal.units import SECOND_NS
 
 _HEALTH_EVERY_S = 0.25
+# To answer one question of the protocol.
+_ANSWER_S = 3.0
 # Where there is a protocol, what a source says of these does not count.
 _AGREED = ("task", "protocol")
 # What people call a recorder by.
@@ -46,6 +50,11 @@ class RecorderSettings:
     post_roll_s: float = 2.0
     sync_every_s: float = SYNC_EVERY_S
     stall_s: float = 10.0
+    decide_s: float = 5.0
+    """So long after an end that a person marked its outcome may be told, or the take discarded;
+    3 s longer for every question of the protocol."""
+    plan: int | None = None
+    """How many takes this day is to have; it is shown, and ends nothing."""
 
 
 class StationWatch(Protocol):
@@ -112,6 +121,8 @@ class Recorder:
         self._packers = {stream.path: Packer(stream) for stream in self._schema.streams}
         self._intake = Intakes(sources, self._packers, self._monitor)
         self._lost: dict[str, str] = {}
+        self._takes_told = self._open_log(settings.out)
+        self._start_mark: OperatorMark | None = None
         self._marked: queue.SimpleQueue[tuple[int, OperatorMark]] = queue.SimpleQueue()
         self._error: BaseException | None = None
         self._encoding = Encoding(
@@ -172,11 +183,21 @@ class Recorder:
     def enter(self, mark: OperatorMark) -> str | None:
         """Take a mark, from any thread; why not, where it cannot be taken.
 
-        A segment is of a demonstration that runs; all else may also come during the post-roll.
+        A segment is of a demonstration that runs; all else may also come during the post-roll, and
+        for a moment longer after an end that was marked.
         """
-        if mark.what == "button":
-            if not isinstance(self._trigger, Button):
-                return "a press of the button; expected a recorder with the trigger key."
+        running = self._running
+        reason = why_not(
+            mark,
+            running=None if running is None else running.name,
+            is_open=bool(self._takes),
+            by_hand=isinstance(self._trigger, Button),
+            is_wanted=self._is_wanted,
+            is_halted=self._is_halted,
+        )
+        if reason is not None:
+            return reason
+        if isinstance(self._trigger, Button) and mark.what == "button":
             self._trigger.press()
         elif mark.what == "check":
             if self._watch is None:
@@ -184,11 +205,15 @@ class Recorder:
                     "a check of the calibration; expected a recorder whose calibration has markers."
                 )
             self._watch.request()
-        elif self._running is None if mark.what == "segment" else not self._takes:
-            return f"{mark.what}: no episode is open that it could be of."
         else:
             self._marked.put((self._moment_ns(), mark))
+        self._health_s = 0.0
         return None
+
+    def note_verdict(self, episode: Path, verdict: str | None, words: str) -> None:
+        """How an episode was judged, for the health; from any thread."""
+        self._takes_told.change(episode.stem, state="done", verdict=verdict, words=words)
+        self._health_s = 0.0
 
     @property
     def state(self) -> State:
@@ -226,7 +251,34 @@ class Recorder:
             asks=self._start_watch.asks() if self._running is None else (),
             facts={name: str(facts[name]) for name in _NAMED if facts.get(name)},
             calibration=None if self._watch is None else self._watch.health(),
+            floor=self._takes_told.read(self._moment_ns()),
         )
+
+    def _open_log(self, folder: Path) -> TakeLog:
+        protocol, facts = self.team.protocol, {**self.rig.metadata, **self.settings.metadata}
+        by_hand, by_motion = (isinstance(self._trigger, kind) for kind in (Button, MotionDetector))
+        return TakeLog(
+            folder,
+            starts_by="key" if by_hand else "motion" if by_motion else "auto",
+            instruction=str(facts.get("instruction") or (protocol.task.goal if protocol else "")),
+            questions=self._questions,
+            plan=self.settings.plan,
+            post_roll_s=self.settings.post_roll_s,
+        )
+
+    @property
+    def _questions(self) -> tuple[str, ...]:
+        return self.team.protocol.questions if self.team.protocol else ()
+
+    @property
+    def _is_wanted(self) -> bool:
+        """Whether another demonstration may begin."""
+        is_enough = self._started == self.settings.episodes
+        return not is_enough and self._error is None and not self._stopping.is_set()
+
+    @property
+    def _is_halted(self) -> bool:
+        return self._watch is not None and self._watch.is_halted
 
     def _moment_ns(self) -> int:
         """Now, on the clock of the arrivals, also while nothing arrives."""
@@ -277,11 +329,19 @@ class Recorder:
     def _write_marks(self) -> None:
         while not self._marked.empty():
             time_ns, mark = self._marked.get()
+            if mark.what == "start":
+                self._start_mark = mark  # It begins with the next sample.
+                continue
             open_takes = [
-                one for one in self._takes if mark.what != "segment" or one.end_ns is None
+                one
+                for one in self._takes
+                if mark.what not in ("segment", "end") or one.end_ns is None
             ]
             for take in open_takes[-1:]:
-                take.journal.mark(mark.what, time_ns, dict(mark.facts))
+                decide_s = self.settings.decide_s + _ANSWER_S * len(self._questions)
+                take.decide_ns = round(decide_s * SECOND_NS)
+                take.enter(time_ns, mark)
+                self._takes_told.mark(take.name, mark, take.end_ns)
 
     def _look_after_takes(self) -> None:
         """What was refused is in the journal soon after, and an encoder that broke is seen."""
@@ -326,18 +386,16 @@ class Recorder:
         self._now_ns = seen.arrival_ns
         if isinstance(seen, Mark) and source != self._leader:
             return
-        cue = self._trigger.see(seen)
+        cue, by = self._cue(seen)
         facts = dict(seen.metadata) if isinstance(seen, Mark) else {}
         if self.team.protocol is not None:
             facts = {name: value for name, value in facts.items() if name not in _AGREED}
         running = self._running
-        is_wanted = self._started != self.settings.episodes and self._error is None
-        is_wanted = is_wanted and not self._stopping.is_set()
-        if cue == "start" and running is None and is_wanted:
-            if self._watch is None or not self._watch.is_halted:
-                self._start(seen, facts)
+        if cue == "start" and running is None and self._is_wanted and not self._is_halted:
+            self._start(seen, facts, by)
         elif cue == "end" and running is not None:
             running.end(seen.arrival_ns, facts)
+            self._takes_told.end(running.name, seen.arrival_ns)
         if isinstance(item, Taken):
             if item.payload is not None:
                 self._start_watch.see(item.sample)
@@ -345,6 +403,17 @@ class Recorder:
         for take in list(self._takes):
             if take.is_over(seen.arrival_ns):
                 self._finish(take, None)
+
+    def _cue(self, seen: Sample | Mark) -> tuple[Cue | None, dict[str, Any]]:
+        """Whether a demonstration begins or ends here, and who said so."""
+        self._write_marks()  # Also those that came while this sample was waited for.
+        if isinstance(self._trigger, Button):
+            self._trigger.is_running = self._running is not None
+        cue, mark = self._trigger.see(seen), self._start_mark
+        if mark is None:
+            return cue, {}
+        self._start_mark = None
+        return "start", {} if mark.by is None else {"by": mark.by}
 
     def _accept(self, taken: Taken) -> None:
         sample = taken.sample
@@ -362,7 +431,7 @@ class Recorder:
             for take in self._takes:
                 take.add(packed)
 
-    def _start(self, item: Sample | Mark, facts: dict[str, Any]) -> None:
+    def _start(self, item: Sample | Mark, facts: dict[str, Any], by: Mapping[str, Any]) -> None:
         metadata = {**self.rig.metadata, **self.settings.metadata, **facts}
         if self.rig.problems:
             metadata["source_problems"] = list(self.rig.problems)
@@ -381,7 +450,14 @@ class Recorder:
             team=self.team,
         )
         take.reason = next(iter(self._lost.values()), None)
-        take.begin(item.arrival_ns, facts, warnings)
+        take.begin(item.arrival_ns, {**facts, **by}, warnings)
+        for earlier in self._takes:
+            earlier.settle()  # What is said from now on is of this one.
+        take.questions.update(self._questions)
+        instruction = metadata.get("instruction")
+        self._takes_told.begin(
+            take.name, item.arrival_ns, str(instruction) if instruction else None
+        )
         self._monitor.warn(tuple(f"at the start of {take.name}: {each}" for each in warnings))
         with self._lock:
             take.add_pre_roll(self._recent.since(item.arrival_ns))
@@ -399,13 +475,18 @@ class Recorder:
             with self._lock:
                 self._takes.remove(take)
             take.close(self._now_ns, self._monitor.losses())
+            self._takes_told.change(take.name, state="writing")
             self._converter.put(take.journal.path, reason or take.reason)
 
     def _convert(self, journal: Path, reason: str | None) -> None:
         episode = episode_from_journal(journal, reason=reason)
         self.episodes.append(episode)
         with Episode.open(episode) as made:
-            held_back = read_facts(made.metadata).other.get("quarantine")
+            told = read_facts(made.metadata).other
+            held_back = told.get("quarantine")
+        self._takes_told.count(is_discarded="discarded" in told)
+        state = "done" if self._on_episode is None else "checking"
+        self._takes_told.change(episode.stem, state=state)
         if held_back is not None:
             self.quarantined[episode] = str(held_back)
         if self._on_episode is not None:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH = 160
-EVERY_S = 0.5
+WIDTH = 320
+EVERY_S = 0.1
 _QUALITY = 60
 _FULL_DEPTH = 255
 

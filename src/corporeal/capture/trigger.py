@@ -5,12 +5,19 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.capture.driver import Mark, Sample
+from corporeal.capture.operator_mark import (
+    LONGEST_TEXT,
+    MarkError,
+    OperatorMark,
+    segment_mark,
+)
+from corporeal.episode.facts import CORRECTION
 from corporeal.errors import UnknownNameError
 from corporeal.schema import Schema, roles
 from corporeal.units import SECOND_NS
@@ -119,7 +126,8 @@ class Button:
 
     def __init__(self) -> None:
         self._presses = 0
-        self._running = False
+        self.is_running = False
+        """Whether the next press ends; a recorder says so, since other things end takes as well."""
         self._lock = threading.Lock()
 
     def press(self) -> None:
@@ -134,5 +142,37 @@ class Button:
             if not self._presses:
                 return None
             self._presses -= 1
-        self._running = not self._running
-        return "start" if self._running else "end"
+        self.is_running = not self.is_running
+        return "start" if self.is_running else "end"
+
+
+class TerminalKeys:
+    """Lines of a terminal as marks, for those who have no page and no pedal."""
+
+    HELP: ClassVar[str] = (
+        "Enter starts an episode, and ends it. With Enter after it: s ends it as a success, f as "
+        "failed (f drop says why), d discards it; i begins and ends a correction of the policy, c "
+        "checks the calibration."
+    )
+
+    def __init__(self) -> None:
+        self._is_correcting = False
+
+    def read(self, line: str) -> OperatorMark:
+        """The mark of a line; raises MarkError for one that is none."""
+        key, _, words = line.strip().partition(" ")
+        reason = words.strip()[:LONGEST_TEXT] or None
+        key = key.lower()
+        self._is_correcting = key == "i" and not self._is_correcting
+        if key == "i":
+            return segment_mark(CORRECTION if self._is_correcting else None)
+        if key == "d":
+            return OperatorMark("discard", {"reason": reason}, ends=True)
+        if key in ("s", "f"):
+            stated = {"success": key == "s", "failure": reason if key == "f" else None}
+            return OperatorMark("outcome", {"outcome": stated}, ends=True)
+        if key == "c":
+            return OperatorMark("check")
+        if key:
+            raise MarkError(f"{key[:20]!r} is no key here. {self.HELP}")
+        return OperatorMark("button")

@@ -7,7 +7,7 @@ import os
 import queue
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -20,15 +20,19 @@ from rich.text import Text
 from corporeal.cli.output import COLOURS
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode import Episode
+from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.errors import CorporealError
 from corporeal.exchange import open_dataset
 from corporeal.protocol import Protocol
+from corporeal.quality.check import title_of
 from corporeal.quality.inspection import InspectionOptions, inspect
 from corporeal.quality.policy import open_policy
 
 # As little of the machine as the system lets one have; the recorder goes first.
 _NICENESS = 15
-_MOST_NAMES = 6
+_MOST_NAMES, _MOST_WORDS = 6, 2
+# What a failure that somebody stated is found by: no reason to record it again.
+_STATED = "task_failed"
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class EpisodeVerdict:
     """What became of one episode: its verdict, and the names of what was found against it.
 
     `verdict` is None where it could not be judged; `reason` then says why. `status` is what the
-    workspace did with it, where there is one.
+    workspace did with it, where there is one; `words` is what an operator is told.
     """
 
     path: Path
@@ -45,6 +49,7 @@ class EpisodeVerdict:
     notes: tuple[str, ...] = ()
     reason: str | None = None
     status: str | None = None
+    words: str = "not checked"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what holds for nobody is left out."""
@@ -94,9 +99,47 @@ def judge_episode(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         return EpisodeVerdict(path, None, reason=str(error))
 
 
+@dataclass(frozen=True)
+class _Fault:
+    """A finding as far as an operator needs it."""
+
+    check: str
+    stream: str | None
+    severity: str
+
+
+def operator_words(verdict: str | None, faults: Sequence[_Fault], facts: EpisodeFacts) -> str:
+    """The verdict as whoever recorded the take needs it: good, redo and why, or kept as it is."""
+    if "discarded" in facts.other:
+        return "discarded: kept, and held back"
+    if verdict is None:
+        return "not checked"
+    grave = [each for each in faults if each.severity == "fail"] or list(faults)
+    streams: dict[str, list[str]] = {}
+    for each in grave:
+        streams.setdefault(each.check, []).extend([each.stream] if each.stream else [])
+    named = [_fault_words(check, where) for check, where in streams.items()]
+    if verdict == "accepted" or not named:
+        return "good" if verdict == "accepted" else verdict
+    if facts.outcome.success is False and {each.check for each in grave} == {_STATED}:
+        return f"kept as a failure: {facts.outcome.failure or 'no reason given'}"
+    more = f" and {len(named) - _MOST_WORDS} more" if len(named) > _MOST_WORDS else ""
+    listed = ", ".join(named[:_MOST_WORDS]) + more
+    return f"{listed}: redo" if verdict == "failed" else f"{listed}: have it looked at"
+
+
+def _fault_words(check: str, streams: list[str]) -> str:
+    """`camera frozen (left wrist)`."""
+    title = title_of(check)
+    words = title if title[:2].isupper() else title[:1].lower() + title[1:]
+    names = [name.rpartition("/")[2].replace("_", " ") for name in dict.fromkeys(streams)]
+    more = f" and {len(names) - _MOST_WORDS} more" if len(names) > _MOST_WORDS else ""
+    return f"{words} ({', '.join(names[:_MOST_WORDS])}{more})" if names else words
+
+
 def _judge(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
     with closing(Episode.open(path)) as episode:
-        text = episode.documents.get("protocol")
+        text, facts = episode.documents.get("protocol"), read_facts(episode.metadata)
     protocol = None
     if text is not None:
         protocol = Protocol.parse(text, source=f"{path}:protocol", suffix=".json")
@@ -112,6 +155,11 @@ def _judge(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         tuple(dict.fromkeys(finding.check for finding in against)),
         tuple(dict.fromkeys(each.check for each in report.findings if each.severity == "note")),
         against[0].message if against else None,
+        words=operator_words(
+            report.verdict,
+            [_Fault(each.check, each.stream, str(each.severity)) for each in against],
+            facts,
+        ),
     )
 
 
@@ -133,6 +181,9 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         ).outcomes[0]
         with workspace.database.read() as connection:
             rows = [] if outcome.id is None else findings_of(connection, outcome.id)
+    with closing(Episode.open(path)) as episode:
+        facts = read_facts(episode.metadata)
+    faults = [_Fault(row.check, row.stream, row.severity) for row in rows if row.severity != "note"]
     return EpisodeVerdict(
         path,
         outcome.state,
@@ -147,6 +198,7 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         tuple(dict.fromkeys(row.check for row in rows if row.severity == "note")),
         outcome.reason,
         outcome.status,
+        operator_words(outcome.state, faults, facts),
     )
 
 

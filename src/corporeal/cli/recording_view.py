@@ -16,6 +16,7 @@ from corporeal.capture.recorder import Recorder
 from corporeal.cli.judging import EpisodeVerdict
 from corporeal.cli.output import make_table, stderr
 from corporeal.files import remove_old_drafts
+from corporeal.words import counted
 
 _COLOURS = {"good": "green", "waiting": "dim", "slow": "yellow", "silent": "bold red"}
 
@@ -27,6 +28,7 @@ class RecordingView:
         self._file = out / "health.json"
         remove_old_drafts(self._file)
         self._messages = stderr()
+        self._recorder: Recorder | None = None
         self._live = None
         if not quiet:
             self._live = stack.enter_context(Live(console=self._messages, transient=True))
@@ -38,6 +40,7 @@ class RecordingView:
 
     def take_marks(self, recorder: Recorder) -> None:
         """Hand marks of pages and pedals to the recorder; where and with which token is a file."""
+        self._recorder = recorder
         if self._broadcast is not None:
             self._broadcast.take_marks(recorder.enter, self._file.with_name("marks.json"))
 
@@ -50,8 +53,12 @@ class RecordingView:
             self._live.update(_page(health))
 
     def show_verdict(self, verdict: EpisodeVerdict) -> None:
-        """A line that stays above the table of streams."""
+        """A line that stays above the table of streams, and in the health."""
         self._messages.print(verdict.line(), soft_wrap=True)
+        if self._recorder is not None:
+            self._recorder.note_verdict(verdict.path, verdict.verdict, verdict.words)
+            if self._recorder.state == "ended":
+                self.show(self._recorder.health())
 
     def show_picture(self, stream: str, picture: Any) -> None:
         """What a camera sees, for whoever looks."""
@@ -68,7 +75,7 @@ def _page(health: Health) -> Group:
     disk = f"{done / 1e6:.1f} MB on disk, {waiting / 1e6:.1f} MB waiting, {free / 1e9:.0f} GB free"
     head = Text.assemble(
         (health.state, "bold cyan"),
-        f"  {health.episode}  {health.episodes} episodes done  ",
+        f"  {health.episode}  {counted(health.episodes, 'episode')} done, {_today(health)}  ",
         (f"{disk}, {health.elapsed_s:.0f} s", "dim"),
     )
     asks = [Text(f"> {line}", style="cyan") for line in health.asks]
@@ -78,6 +85,11 @@ def _page(health: Health) -> Group:
              for group in health.triggers if group.skew_ms is not None]  # fmt: skip
     alarms = (Text(f"! {alarm}", style="bold red") for alarm in health.alarms)
     return Group(head, table, *asks, *alarms)
+
+
+def _today(health: Health) -> str:
+    plan = "" if health.floor.plan is None else f" of {health.floor.plan}"
+    return f"{health.floor.today}{plan} today"
 
 
 def _row(stream: StreamHealth) -> tuple[str | Text, ...]:

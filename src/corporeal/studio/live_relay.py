@@ -2,6 +2,7 @@
 
 A browser gets JSON text {"recorder", "status", "sentence", "health"} and pictures as the recorder
 sends them, with the recorder's name in the head. Nothing is asked of recorders while nobody looks.
+What people do to a take goes the other way, mark by mark, and is answered.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from corporeal.capture.broadcast import KEY_VARIABLE, PICTURES, PORTS, health_key
+from corporeal.capture.broadcast import KEY_VARIABLE, MARKS, PICTURES, PORTS, health_key
 from corporeal.capture.thumbnail import framed, unframed
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.words import counted
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 5.0
@@ -28,6 +29,7 @@ _WAITING = 64
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]{1,253}):([0-9]{1,5})")
 _NO_RECORDER = "what answers there is no recorder of Corporeal"
 _STRANGER = f"it is another user's; set {KEY_VARIABLE} to the key of that user"
+_RECORDING_GOES_ON = "A take that runs goes on: use the recorder's own keys or its pedal."
 Status = Literal["searching", "connected", "ended", "gone"]
 Message = str | bytes
 
@@ -69,6 +71,34 @@ class LiveRelay:
             self._viewers.discard(queue)
             if not self._viewers:
                 self._rest()
+
+    async def mark(self, address: str, mark: Mapping[str, Any]) -> str | None:
+        """Hand a mark to a recorder; why it was not taken, in a sentence."""
+        from websockets.asyncio.client import connect
+        from websockets.exceptions import InvalidStatus, WebSocketException
+
+        if address not in self._upstreams:
+            raise UnknownNameError("recorder", address[:80], self._upstreams)
+        try:
+            async with connect(
+                f"ws://{address}{MARKS}",
+                additional_headers=_own_key(),
+                open_timeout=_OPEN_S,
+                close_timeout=0.2,
+                max_size=_LARGEST_MESSAGE,
+                proxy=None,
+            ) as recorder:
+                await recorder.send(json.dumps(dict(mark)))
+                answer = json.loads(await asyncio.wait_for(recorder.recv(), _OPEN_S))
+        except InvalidStatus as error:
+            reason = _STRANGER if error.response.status_code == 401 else _NO_RECORDER
+            return f"Recorder {address} takes no mark: {reason}."
+        except (OSError, TimeoutError, WebSocketException, ValueError):
+            return f"Recorder {address} does not answer. {_RECORDING_GOES_ON}"
+        is_answer = isinstance(answer, dict) and isinstance(answer.get("ok"), bool)
+        if not is_answer:
+            return f"Recorder {address} takes no mark: {_NO_RECORDER}."
+        return None if answer["ok"] else str(answer.get("reason", ""))[:400]
 
     def _rest(self) -> None:
         tasks, self._tasks = self._tasks, []
@@ -117,7 +147,7 @@ class LiveRelay:
         upstream.is_found = False
         async with connect(
             f"ws://{upstream.address}{PICTURES}",
-            additional_headers={"Authorization": f"Bearer {health_key()}"},
+            additional_headers=_own_key(),
             open_timeout=_OPEN_S,
             close_timeout=1,
             max_size=_LARGEST_MESSAGE,
@@ -169,6 +199,10 @@ class LiveRelay:
     def _send(self, message: Message) -> None:
         for queue in self._viewers:
             _put(queue, message)
+
+
+def _own_key() -> dict[str, str]:
+    return {"Authorization": f"Bearer {health_key()}"}
 
 
 def _put(queue: asyncio.Queue[Message], message: Message) -> None:

@@ -17,7 +17,7 @@ from corporeal import __version__
 from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.rig import TeamDocuments, join_sources, open_rig, open_team_documents
-from corporeal.capture.trigger import Button, Trigger, motion_trigger
+from corporeal.capture.trigger import Button, TerminalKeys, Trigger, motion_trigger
 from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.output import COLOURS, AsJson, console, emphasise, print_json, stderr
@@ -25,7 +25,7 @@ from corporeal.cli.recording_view import RecordingView
 from corporeal.cli.session_checks import SessionChecks
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode import Episode
-from corporeal.episode.facts import CORRECTION, read_facts
+from corporeal.episode.facts import read_facts
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.protocol.card import operator_card
 from corporeal.quality.policy import open_policy
@@ -50,6 +50,9 @@ def record(
     out: Annotated[Path, option("Folder for the episodes.", "--out", "-o")] = Path("recordings"),
     task: Annotated[str | None, option("Task, as the protocol calls it.")] = None,
     episodes: Annotated[int | None, option("Stop after so many.", min=1)] = None,
+    plan: Annotated[
+        int | None, option("How many takes today is to have; shown, and ends nothing.", min=1)
+    ] = None,
     operator: Annotated[str | None, option("Who demonstrates.")] = None,
     station: Annotated[str | None, option("Where.")] = None,
     session: Annotated[str, option("Name of this run of episodes.")] = "session",
@@ -87,8 +90,9 @@ def record(
     """Record episodes from one source, or from several together; Ctrl-C ends it in order.
 
     What arrives is on disk within 0.2 s. After a crash or a power cut: corporeal recover.
-    A page or a foot pedal of this machine may mark segments, interventions, outcomes and notes: the
-    address and the token are in marks.json beside the episodes, for this user alone.
+    With --trigger key people start and end episodes: with keys here, on Studio's page Floor, or by
+    a pedal. Pages and pedals of this machine may also discard, and mark outcomes, segments and
+    notes: address and token are in marks.json beside the episodes, for this user alone.
     Every episode is judged by another process as soon as it is written, while the next one is
     recorded; a verdict does not change the exit code. Where the calibration names markers, they
     are looked at at the start, at the end and as often as it says; while a check has failed, no
@@ -118,7 +122,7 @@ def record(
     facts |= {name: value for name, value in
               (("task", task), ("operator", operator), ("station", station), ("mode", mode))
               if value}  # fmt: skip
-    settings = RecorderSettings(out, metadata=facts, episodes=episodes)
+    settings = RecorderSettings(out, metadata=facts, episodes=episodes, plan=plan)
     judge: EpisodeJudge | None = None
     with ExitStack() as stack:
         view = RecordingView(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
@@ -145,12 +149,8 @@ def record(
         view.take_marks(recorder)
         _show_card(recorder, quiet=as_json)
         if isinstance(cues, Button):
-            threading.Thread(target=_watch_keys, args=(cues, recorder, checks), daemon=True).start()
-            stderr().print(
-                "press Enter to start, and again to end, an episode; "
-                "i and Enter where a person corrects the policy, and again"
-                + ("" if checks is None else "; c and Enter to check the calibration")
-            )
+            threading.Thread(target=_watch_keys, args=(recorder,), daemon=True).start()
+            stderr().print(TerminalKeys.HELP, soft_wrap=True)
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
     _report(recorder, paths, judge.verdicts if judge is not None else [], cues, as_json)
@@ -337,18 +337,16 @@ def _trigger(
     raise UnknownNameError("trigger", str(name), ("auto", "motion", "key"))
 
 
-def _watch_keys(button: Button, recorder: Recorder, checks: SessionChecks | None) -> None:
-    is_correcting = False
+def _watch_keys(recorder: Recorder) -> None:
+    """Lines of the terminal as marks; what cannot be taken is said."""
+    keys = TerminalKeys()
     for line in sys.stdin:
-        word = line.strip().lower()
-        if word == "c" and checks is not None:
-            checks.request()
-        elif word == "i":
-            is_correcting = not is_correcting
-            recorder.mark(CORRECTION if is_correcting else None)
-        else:
-            is_correcting = False
-            button.press()
+        try:
+            reason = recorder.enter(keys.read(line))
+        except CorporealError as error:
+            reason = str(error)
+        if reason is not None:
+            stderr().print(reason, markup=False, soft_wrap=True)
 
 
 def _stop_on_interrupt(recorder: Recorder, stack: ExitStack) -> None:

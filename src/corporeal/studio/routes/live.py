@@ -1,24 +1,68 @@
-"""Recorders at work: their health and what their cameras see, as it happens."""
+"""Recorders at work: their health, what their cameras see, and what an operator does to a take."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Annotated, Any, Literal
 
 import anyio
-from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, Depends, WebSocket, WebSocketDisconnect
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from corporeal.catalog.permission import PermissionDeniedError, require
+from corporeal.catalog.audit import Change, record
+from corporeal.catalog.permission import Actor, PermissionDeniedError, require
 from corporeal.errors import CorporealError
-from corporeal.studio.authentication import visitor
+from corporeal.studio.authentication import allowed, visitor
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.errors import NotLoggedInError
 from corporeal.studio.live_relay import Message
 
 ROUTER = APIRouter(tags=["live"])
 _NOT_LOGGED_IN, _REFUSED, _FAILED = 4401, 4403, 4503
+# What a recorder takes of a text, and of a name.
+_LONGEST_TEXT, _LONGEST_NAME = 500, 60
 Refusal = tuple[int, str]
+Collector = Annotated[Actor, Depends(allowed("ingest"))]
+
+
+class NewTakeMark(BaseModel):
+    """What to do at which recorder: the marks of a page or a pedal, as its own wire has them."""
+
+    recorder: str = Field(max_length=300)
+    mark: Literal["start", "end", "discard", "outcome", "answer", "note"]
+    success: bool | None = None
+    failure: str | None = Field(None, max_length=_LONGEST_TEXT)
+    end: bool | None = None
+    reason: str | None = Field(None, max_length=_LONGEST_TEXT)
+    question: str | None = Field(None, max_length=_LONGEST_TEXT)
+    answer: bool | None = None
+    text: str | None = Field(None, max_length=_LONGEST_TEXT)
+
+
+class TakeMarkAnswer(BaseModel):
+    """Whether the recorder took it; `reason` says why not."""
+
+    ok: bool
+    reason: str
+
+
+@ROUTER.post("/live/marks")
+async def mark_take(asked: NewTakeMark, studio: StudioDep, actor: Collector) -> TakeMarkAnswer:
+    """Start, end, discard or judge a take at a recorder; the episode and the log say who did."""
+    mark = asked.model_dump(exclude={"recorder"}, exclude_none=True)
+    reason = await studio.live.mark(asked.recorder, {**mark, "by": actor.name[:_LONGEST_NAME]})
+    if reason is None:
+        await run_in_threadpool(_log_mark, studio, actor, asked.recorder, mark)
+    return TakeMarkAnswer(ok=reason is None, reason=reason or "")
+
+
+def _log_mark(studio: Studio, actor: Actor, recorder: str, mark: dict[str, Any]) -> None:
+    what = mark.pop("mark")
+    change = Change(actor.name, f"take.{what}", f"recorder:{recorder}", details=mark)
+    with studio.workspace.database.write() as connection:
+        record(connection, [change])
 
 
 @ROUTER.websocket("/live")

@@ -16,10 +16,10 @@ import { Signals } from "../../plots/signals";
 import { Tactile } from "../../scene/tactile";
 import { EpisodeHead } from "./episode_head";
 import "./episode_page.css";
+import { useKept } from "../../parts/use_kept";
 import { Incident } from "./incident";
 import { SidePanel } from "./side_panel";
 import { Splitter } from "./splitter";
-import { useKept } from "./use_kept";
 import { useNotes } from "./use_notes";
 
 const Scene = lazy(() => import("../../scene/scene"));

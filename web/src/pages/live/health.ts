@@ -1,5 +1,7 @@
 // What recorders say of themselves; the same names as in `corporeal.capture.health`.
 
+import type { FloorHealth } from "../floor/floor_state";
+
 export type StreamState = "waiting" | "good" | "slow" | "silent";
 
 export interface StreamHealth {
@@ -35,8 +37,12 @@ export interface Health {
   unsaved_s?: number;
   disk_free_bytes: number;
   alarms: string[];
-  /** What the operator is to do before the next episode. */
+  /** What the operator is to do before the next take. */
   asks?: string[];
+  /** Groups of cameras that share a trigger. */
+  triggers?: { name: string; skew_ms: number | null; missed: Record<string, number> }[];
+  /** What the operator's page shows. Recorders of earlier versions do not say it. */
+  floor?: FloorHealth;
   /** Station, operator and task, as far as the recorder was told. */
   facts?: Record<string, string>;
   /** None for a station whose calibration names no markers. */

@@ -5,7 +5,7 @@ export function useKept<T>(name: string, first: T): [T, (value: T) => void] {
   const [value, setValue] = useState<T>(() => {
     try {
       const found: unknown = JSON.parse(localStorage.getItem(name) ?? "null");
-      return typeof found === typeof first ? (found as T) : first;
+      return found !== null && typeof found === typeof first ? (found as T) : first;
     } catch {
       return first;
     }
