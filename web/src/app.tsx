@@ -9,9 +9,11 @@ import { HelpDialog } from "./parts/help_dialog";
 import { Link } from "./parts/link";
 import { Notice, Waiting } from "./parts/notice";
 import { OfflineBanner } from "./parts/offline_banner";
+import { Palette } from "./parts/palette";
+import { type Entry, pageActions } from "./parts/palette_entries";
 import { go, useAddress } from "./parts/router";
-import { useShortcuts } from "./parts/shortcuts";
-import { ThemeButton } from "./parts/theme_button";
+import { paletteKey, useShortcuts } from "./parts/shortcuts";
+import { chooseTheme, type Theme, ThemeButton } from "./parts/theme_button";
 import { UndoToast } from "./parts/undo_toast";
 
 // A page is fetched when it is first opened; the list of episodes comes with the frame.
@@ -23,6 +25,7 @@ const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
 const Guide = lazy(() => import("./pages/guide/guide"));
 const Live = lazy(() => import("./pages/live/live"));
 const Floor = lazy(() => import("./pages/floor/floor"));
+const Start = lazy(() => import("./pages/start/start"));
 const Labels = lazy(() => import("./pages/labels/labels"));
 const Releases = lazy(() => import("./pages/releases/releases"));
 const Review = lazy(() => import("./pages/review/review"));
@@ -31,7 +34,8 @@ const NamedEpisodePage = lazy(() => import("./parts/episode_name"));
 const Login = lazy(() => import("./pages/login/login"));
 
 const sections: { path: string; title: string; needs?: string }[] = [
-  { path: "/", title: "Episodes" },
+  { path: "/", title: "Overview" },
+  { path: "/episodes", title: "Episodes" },
   { path: "/labels", title: "Labels" },
   { path: "/review", title: "Review" },
   { path: "/releases", title: "Releases" },
@@ -43,7 +47,8 @@ const sections: { path: string; title: string; needs?: string }[] = [
 ];
 
 const pages: [RegExp, ComponentType<{ address: URL }>][] = [
-  [/^\/$/, Browse],
+  [/^\/$/, Start],
+  [/^\/episodes$/, Browse],
   [/^\/episodes\/[^/]+$/, EpisodePage],
   [/^\/e\/[^/]+$/, NamedEpisodePage],
   [/^\/compare$/, ComparePage],
@@ -68,16 +73,22 @@ export function App() {
 }
 
 function Frame() {
-  const address = useAddress();
+  const address = useListAddress();
   const [wantsLogin, setWantsLogin] = useState(false);
   const session = useAnswer(getSession, [wantsLogin]);
   const [help, setHelp] = useState(false);
+  const [palette, setPalette] = useState<Entry[] | null>(null);
   useEffect(() => {
     const ask = () => setWantsLogin(true);
     window.addEventListener("studio:login", ask);
     return () => window.removeEventListener("studio:login", ask);
   }, []);
   useShortcuts("Everywhere", [
+    {
+      keys: [paletteKey],
+      does: "Go to an episode, page or saved view; do anything that works here",
+      run: () => setPalette(entriesFor(session.value, () => setHelp(true))),
+    },
     { keys: ["?"], does: "List the keys that work here", run: () => setHelp(true) },
     ...sections.map(({ path, title }, place) => ({
       keys: [`Alt+${place + 1}`],
@@ -104,7 +115,12 @@ function Frame() {
       <a className="skip" href="#main">
         Skip to the content
       </a>
-      <Top session={session.value} pathname={address.pathname} onHelp={() => setHelp(true)} />
+      <Top
+        session={session.value}
+        pathname={address.pathname}
+        onHelp={() => setHelp(true)}
+        onPalette={() => setPalette(entriesFor(session.value, () => setHelp(true)))}
+      />
       <OfflineBanner />
       <main id="main" tabIndex={-1}>
         {session.error && !session.value ? (
@@ -122,9 +138,42 @@ function Frame() {
         )}
       </main>
       <UndoToast />
+      {palette && <Palette entries={palette} onClose={() => setPalette(null)} />}
       {help && <HelpDialog onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** Where the page is. The list had the address / once: links with a query still lead to it. */
+function useListAddress(): URL {
+  const address = useAddress();
+  const isList = address.pathname === "/" && address.searchParams.size > 0;
+  if (isList) address.pathname = "/episodes";
+  useEffect(() => {
+    if (isList) go(address.pathname + address.search, { replace: true });
+  }, [isList, address.pathname, address.search]);
+  return address;
+}
+
+/** What the palette offers: pages, what the keys of the open page do, settings. */
+function entriesFor(session: Session | null, onHelp: () => void): Entry[] {
+  const isGuest = !session || session.episodes !== null;
+  const open = isGuest ? [] : sections.filter(({ needs }) => !needs || session.may.includes(needs));
+  const themes: [Theme, string][] = [
+    ["light", "Theme: light"],
+    ["dark", "Theme: dark"],
+    ["auto", "Theme: as the system has it"],
+  ];
+  return [
+    ...open.map(({ path, title }, place): Entry => {
+      return { kind: "page", title, keys: `Alt+${place + 1}`, run: () => go(path) };
+    }),
+    ...pageActions(),
+    ...themes.map(([theme, title]): Entry => {
+      return { kind: "setting", title, run: () => chooseTheme(theme) };
+    }),
+    { kind: "action", title: "Keyboard shortcuts", keys: "?", run: onHelp },
+  ];
 }
 
 function Page({ address, session }: { address: URL; session: Session }) {
@@ -159,10 +208,12 @@ function Top({
   session,
   pathname,
   onHelp,
+  onPalette,
 }: {
   session: Session | null;
   pathname: string;
   onHelp: () => void;
+  onPalette: () => void;
 }) {
   return (
     <header className="top">
@@ -183,6 +234,11 @@ function Top({
       <span className="who">
         {session?.read_only && <span className="chip">read-only</span>}
         {session && <Who session={session} />}
+        <button type="button" className="quiet" onClick={onPalette} title="Go to, or do (Ctrl+K)">
+          <span aria-hidden>⌕</span> <kbd className="wide-only">Ctrl</kbd>
+          <kbd className="wide-only">K</kbd>
+          <span className="spoken">Go to, or do</span>
+        </button>
         <button type="button" className="quiet" onClick={onHelp} aria-label="Keyboard shortcuts">
           ?
         </button>
@@ -209,8 +265,8 @@ function Who({ session }: { session: Session }) {
 }
 
 function isAt(pathname: string, path: string): boolean {
-  if (path === "/")
-    return pathname === "/" || pathname.startsWith("/episodes") || pathname === "/compare";
+  if (path === "/") return pathname === "/";
+  if (path === "/episodes") return pathname.startsWith("/episodes") || pathname === "/compare";
   if (path === "/labels" && pathname.startsWith("/annotate")) return true;
   return pathname.startsWith(path);
 }

@@ -39,5 +39,5 @@ const { pathname } = window.location;
 const id = episodeIn(pathname);
 void prefetch(sessionKey, fetchSession).catch(() => undefined);
 if (id) startEpisode(id);
-else if (pathname === "/")
+else if (pathname === "/" || pathname === "/episodes")
   window.addEventListener("load", () => setTimeout(preparePage, 1500), { once: true });

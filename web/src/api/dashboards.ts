@@ -30,5 +30,5 @@ export function getChart(
 /** The list of episodes that stand behind a mark. */
 export function browseAddress(query: string | null): string | null {
   if (query === null) return null;
-  return query ? `/?query=${encodeURIComponent(query)}` : "/";
+  return query ? `/episodes?query=${encodeURIComponent(query)}` : "/episodes";
 }

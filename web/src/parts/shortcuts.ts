@@ -9,6 +9,9 @@ export interface Shortcut {
   run: (event: KeyboardEvent) => void;
 }
 
+/** Works also where somebody is writing: it is no letter. */
+export const paletteKey = "Ctrl+k";
+
 const active: Shortcut[] = [];
 const watchers = new Set<() => void>();
 
@@ -57,7 +60,7 @@ window.addEventListener("keydown", (event) => {
   // A dialog covers the page: no key of the page works behind it, and Escape closes it.
   if (document.querySelector("dialog[open]")) return;
   const key = keyOf(event);
-  if (isTyping(event.target) && key !== "Escape") return;
+  if (isTyping(event.target) && key !== "Escape" && key !== paletteKey) return;
   if (belongsTo(event.target, key)) return;
   // The newest comes first: a part of the page before the page.
   for (let place = active.length - 1; place >= 0; place -= 1) {

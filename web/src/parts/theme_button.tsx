@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-type Theme = "auto" | "light" | "dark";
+export type Theme = "auto" | "light" | "dark";
 const next: Record<Theme, Theme> = { auto: "light", light: "dark", dark: "auto" };
 const signs: Record<Theme, string> = { auto: "◐", light: "☀", dark: "☾" };
 
@@ -12,6 +12,11 @@ function stored(): Theme {
 /** Light, dark, or as the system has it. Drawn things listen for "studio:theme". */
 export function ThemeButton() {
   const [theme, setTheme] = useState<Theme>(stored);
+  useEffect(() => {
+    const choose = ({ detail }: CustomEvent<Theme>) => setTheme(detail);
+    window.addEventListener("studio:choose-theme", choose as EventListener);
+    return () => window.removeEventListener("studio:choose-theme", choose as EventListener);
+  }, []);
   useEffect(() => {
     if (theme === "auto") {
       localStorage.removeItem("studio.theme");
@@ -33,4 +38,8 @@ export function ThemeButton() {
       {signs[theme]}
     </button>
   );
+}
+
+export function chooseTheme(theme: Theme): void {
+  window.dispatchEvent(new CustomEvent("studio:choose-theme", { detail: theme }));
 }

@@ -35,7 +35,8 @@ function asked(address: URL): { query: string; order: string } {
   };
 }
 
-if (window.location.pathname === "/") {
+const { pathname, search } = window.location;
+if (pathname === "/episodes" || (pathname === "/" && search)) {
   const { query, order } = asked(new URL(window.location.href));
   prefetchRows(query, order);
 }

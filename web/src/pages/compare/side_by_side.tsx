@@ -74,7 +74,7 @@ export function SideBySide({ a, b, address }: SideBySideProps) {
   return (
     <div className="pair" data-view={view}>
       <header className="pair-head">
-        <Link href="/">‹ Episodes</Link>
+        <Link href="/episodes">‹ Episodes</Link>
         <h1>Compare</h1>
         <AlignmentChoice
           used={answer.value?.align ?? align}

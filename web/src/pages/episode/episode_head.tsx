@@ -94,7 +94,11 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
       </h1>
       <VerdictChip verdict={row.verdict} decision={episode.decision} />
       {episode.tags.map((tag) => (
-        <Link key={tag} className="chip" href={`/?query=${encodeURIComponent(`tag = "${tag}"`)}`}>
+        <Link
+          key={tag}
+          className="chip"
+          href={`/episodes?query=${encodeURIComponent(`tag = "${tag}"`)}`}
+        >
           {tag}
         </Link>
       ))}

@@ -81,7 +81,9 @@ function Node({ lineage, id }: { lineage: Lineage; id: string }) {
   const text = label(lineage, id);
   if (kind === "episode") return <Link href={`/episodes/${encodeURIComponent(own)}`}>{text}</Link>;
   if (["session", "operator", "station", "batch"].includes(kind)) {
-    return <Link href={`/?query=${encodeURIComponent(`${kind} = ${quoted(own)}`)}`}>{text}</Link>;
+    return (
+      <Link href={`/episodes?query=${encodeURIComponent(`${kind} = ${quoted(own)}`)}`}>{text}</Link>
+    );
   }
   return <span title={id}>{text}</span>;
 }

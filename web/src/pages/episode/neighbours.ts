@@ -43,7 +43,7 @@ export function listAddress({ query, order }: LastList): string {
   if (query) params.set("query", query);
   if (order !== usualOrder) params.set("order", order);
   const text = params.toString();
-  return text ? `/?${text}` : "/";
+  return text ? `/episodes?${text}` : "/episodes";
 }
 
 /** The same list from its other end. */

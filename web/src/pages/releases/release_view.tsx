@@ -63,7 +63,7 @@ export function ReleaseView({ reference }: { reference: string }) {
         </div>
         <Link
           className="button"
-          href={`/?query=${encodeURIComponent(`in release ${release.reference}`)}`}
+          href={`/episodes?query=${encodeURIComponent(`in release ${release.reference}`)}`}
         >
           Its episodes
         </Link>
