@@ -19,7 +19,7 @@ def test_all_that_match_are_quarantined_by_keyboard_and_taken_back(
 ) -> None:
     from playwright.sync_api import expect
 
-    page.goto(address)
+    page.goto(f"{address}/episodes")
     expect(page.locator(".episode-table-number")).to_have_text(["#3", "#2", "#1"])
     page.keyboard.press("x")
     page.get_by_role("button", name="Select all 3 that match").click()
@@ -64,7 +64,7 @@ def test_a_release_is_made_read_and_verified_without_a_terminal(
 ) -> None:
     from playwright.sync_api import expect
 
-    page.goto(address)
+    page.goto(f"{address}/episodes")
     expect(page.locator(".episode-table-number")).to_have_text(["#3", "#2", "#1"])
     for key in ("x", "j", "x"):
         page.keyboard.press(key)

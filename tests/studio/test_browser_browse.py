@@ -32,7 +32,7 @@ def test_a_newcomer_finds_the_fall_opens_it_and_comes_back(
 ) -> None:
     from playwright.sync_api import expect
 
-    page.goto(address)
+    page.goto(f"{address}/episodes")
     _count(page, "3 episodes")
     page.get_by_role("button", name=re.compile("Failure: fall")).click()
     _count(page, "1 episode")
@@ -55,7 +55,7 @@ def test_a_number_opens_the_episode_at_the_moment_and_names_it_everywhere(
 ) -> None:
     from playwright.sync_api import expect
 
-    page.goto(address)
+    page.goto(f"{address}/episodes")
     expect(page.locator(".episode-table-number")).to_have_text(["#3", "#2", "#1"])
     page.goto(f"{address}/e/2?t=1200000000")
     page.wait_for_url(re.compile(rf"/episodes/{small_workspace.episodes[1]}\?t=1200000000"))
@@ -68,7 +68,7 @@ def test_a_number_opens_the_episode_at_the_moment_and_names_it_everywhere(
 def test_a_wrong_query_says_where_and_what_it_would_be(page: Page, address: str) -> None:
     from playwright.sync_api import expect
 
-    page.goto(address)
+    page.goto(f"{address}/episodes")
     _count(page, "3 episodes")
     box = page.get_by_role("combobox", name="Query")
     page.keyboard.press("/")

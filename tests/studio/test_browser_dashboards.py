@@ -54,7 +54,7 @@ def test_every_chart_answers_and_a_mark_opens_its_episodes(page: Page, address: 
     expect(marks.nth(1)).to_be_focused()
     expect(page.locator(".chart-tip")).to_contain_text("episode")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(r"/\?query=.*station(\+|%20)%3D"))
+    expect(page).to_have_url(re.compile(r"/episodes\?query=.*station(\+|%20)%3D"))
 
 
 def test_a_scope_and_a_choice_are_in_the_address(page: Page, address: str) -> None:

@@ -10,7 +10,7 @@ import { Link } from "./parts/link";
 import { Notice, Waiting } from "./parts/notice";
 import { OfflineBanner } from "./parts/offline_banner";
 import { Palette } from "./parts/palette";
-import { type Entry, pageActions } from "./parts/palette_entries";
+import { type Entry, pageActions, pageButtons } from "./parts/palette_entries";
 import { go, useAddress } from "./parts/router";
 import { paletteKey, useShortcuts } from "./parts/shortcuts";
 import { chooseTheme, type Theme, ThemeButton } from "./parts/theme_button";
@@ -173,6 +173,7 @@ function entriesFor(session: Session | null, onHelp: () => void): Entry[] {
       return { kind: "setting", title, run: () => chooseTheme(theme) };
     }),
     { kind: "action", title: "Keyboard shortcuts", keys: "?", run: onHelp },
+    ...pageButtons(),
   ];
 }
 

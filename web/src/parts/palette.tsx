@@ -84,7 +84,7 @@ export function Palette({ entries, onClose }: { entries: Entry[]; onClose: () =>
           {shown.map((entry, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: keys go to the line above, which names the chosen one
             <div
-              key={`${entry.kind} ${entry.title}`}
+              key={`${entry.kind} ${entry.title} ${entry.keys ?? ""}`}
               id={`palette-${index}`}
               role="option"
               tabIndex={-1}
@@ -136,6 +136,11 @@ async function ask(text: string, signal: AbortSignal): Promise<Entry[]> {
   ]);
   if (named) return [open(named.id, `Episode ${nameOf(named)}`)];
   return (rows?.rows ?? []).map((row) =>
-    open(row.id, [`Episode ${nameOf(row)}`, row.task, row.operator].filter(Boolean).join(" · ")),
+    open(
+      row.id,
+      [`Episode ${nameOf(row)}`, row.instruction ?? row.task, row.operator]
+        .filter(Boolean)
+        .join(" · "),
+    ),
   );
 }

@@ -42,3 +42,30 @@ export function pageActions(): Entry[] {
     return [{ kind: "action", title: does, keys: key === " " ? "Space" : key, run: press }];
   });
 }
+
+const mostButtons = 60;
+const longestButton = 40;
+
+/** What the open page has buttons for: sharing, comparing, acting. */
+export function pageButtons(): Entry[] {
+  const seen = new Set<string>();
+  const buttons = document.querySelectorAll<HTMLButtonElement>("main button:not(:disabled)");
+  return [...buttons].slice(0, 400).flatMap((button) => {
+    const said = button.getAttribute("aria-label") ?? wordsOf(button);
+    const title =
+      said
+        .replace(/^[^\p{L}\p{N}]+/u, "")
+        .split("\n")[0]
+        ?.trim() ?? "";
+    const isWord = title.length > 2 && title.length <= longestButton && /\p{L}{3}/u.test(title);
+    if (!isWord || seen.has(title) || seen.size >= mostButtons) return [];
+    seen.add(title);
+    return [{ kind: "action", title, run: () => button.click() }];
+  });
+}
+
+/** What is written on a button, without the key that is drawn on it. */
+function wordsOf(button: HTMLElement): string {
+  const parts = [...button.childNodes].filter(({ nodeName }) => nodeName !== "KBD");
+  return parts.map(({ textContent }) => textContent?.trim() ?? "").join(" ");
+}
