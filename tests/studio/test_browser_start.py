@@ -18,7 +18,7 @@ def _palette(page: Page, text: str) -> Locator:
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Episode, page").wait_for()
     page.keyboard.type(text)
-    return page.get_by_role("option", selected=True)
+    return page.get_by_role("listbox", name="Found").get_by_role("option", selected=True)
 
 
 def test_a_lead_sees_how_much_there_is_and_gets_anywhere_by_a_few_letters(
