@@ -305,6 +305,7 @@ def test_hostile_names_find_nothing_and_harm_nothing(database: Database) -> None
         ("not (task in (a, zzz))", "no episode has the task 'zzz'. There are: A, a, a%b"),
         ("has finding joint_swaped", "no check is called 'joint_swaped'. Did you mean joints_"),
         ("not_assessed = robot_fel", "no check is called 'robot_fel'. Did you mean robot_fell?"),
+        ("has finding stays_uprigt", "called 'stays_uprigt'. Did you mean robot_fell?"),
         ("has stream o/imo", "no episode has the stream 'o/imo'. Did you mean o/imu?"),
         ("score.smoth > 0.5", "part of the score 'smoth'. Did you mean smooth?"),
         ("protocol = pik", "no episode has the protocol 'pik'. Did you mean pick?"),

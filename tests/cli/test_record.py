@@ -97,7 +97,7 @@ def test_people_get_sentences(tmp_path: Path) -> None:
 
 def test_a_source_that_starts_nothing_is_explained(tmp_path: Path) -> None:
     result = _run("record", *SMALL, "--set", "seconds=0.2", "--out", tmp_path, "--trigger", "key")
-    assert "Enter was never pressed; nothing was recorded" in result.stdout
+    assert "nobody started an episode (Enter does); nothing was recorded" in result.stdout
 
 
 def test_motion_starts_an_episode(tmp_path: Path) -> None:

@@ -163,10 +163,9 @@ class Recorder:
             self._end(reason)
         if self._error is not None:
             reason = next(reason for reason in self._lost.values() if " failed: " in reason)
-            raise DriverError(
-                f"{reason}. What was recorded before is safe"
-                + (f" in {self.episodes[-1]}." if self.episodes else ".")
-            ) from self._error
+            made = self.episodes[-1:]
+            where = f" What was recorded before is safe in {made[0]}." if made else ""
+            raise DriverError(f"{reason}.{where}") from self._error
         return self.episodes
 
     def stop(self) -> None:

@@ -27,7 +27,7 @@ from corporeal.catalog.query.tree import (
     Or,
 )
 from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
-from corporeal.quality.check import checks
+from corporeal.quality.check import checks, present_name
 
 _MOST_SHOWN = 8
 _MOST_COMPARED = 2000
@@ -121,7 +121,11 @@ def _check_name(connection: Connection, what: str, name: str, column: Any) -> No
         known = sorted({value.partition("@")[0] for value in known})
     if not known:
         return
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    # People remember what a check was called before.
+    former = [each for check in checks().values() for each in check.formerly]
+    is_check = what == "check"
+    close = difflib.get_close_matches(name, [*known, *(former if is_check else ())], 1, 0.5)
+    close = [present_name(each) if is_check else each for each in close]
     shown = ", ".join(known[:_MOST_SHOWN]) + (", ..." if len(known) > _MOST_SHOWN else "")
     hint = f"Did you mean {close[0]}?" if close else f"There are: {shown}."
     subject = "no check is called" if what == "check" else f"no episode has the {what}"

@@ -310,7 +310,7 @@ def _length(path: Path) -> str:
 def _nothing(trigger: Trigger | None) -> str:
     """Why nothing was recorded, by what was to start it."""
     if isinstance(trigger, Button):
-        return "Enter was never pressed; nothing was recorded"
+        return "nobody started an episode (Enter does); nothing was recorded"
     if trigger is not None:
         return "nothing moved far enough to begin; nothing was recorded. Try: --trigger key"
     return "the source began no demonstration; nothing was recorded. Try: --trigger key or motion"

@@ -141,7 +141,7 @@ def _embodiment(episode: Episode, missing: list[str]) -> Embodiment | None:
     except UnknownNameError:
         missing.append(
             "This episode does not say which robot it was recorded with. "
-            "Import it again with --robot and a name of corporeal robots."
+            "Import it again with --robot and a name that corporeal robot list has."
         )
         return None
     except (DocumentError, EpisodeError) as error:
