@@ -66,7 +66,7 @@ test("a dead camera makes it red, also while nothing is recorded", () => {
   const dead: StreamHealth = { ...stream, state: "silent" };
   const alarms = ["observations/head_left is silent for 2.0 s: check its cable and power"];
   const found = recorder({ streams: [dead], alarms });
-  expect(barOf(found)).toMatchObject({ colour: "red", text: "STOP" });
+  expect(barOf(found)).toMatchObject({ colour: "red", text: "PROBLEM" });
   expect(lampsOf(found.health as Health, true)[0]).toMatchObject({
     state: "bad",
     words: "dead: head left",

@@ -84,7 +84,7 @@ export function barOf(recorder: Recorder): Bar {
     : take
       ? openText(take)
       : "READY";
-  if (loud) return { colour: "red", text: isRecording ? text : "STOP", sentence: loud.sentence };
+  if (loud) return { colour: "red", text: take ? text : "PROBLEM", sentence: loud.sentence };
   if (isRecording) return { colour: "green", text, sentence: "" };
   if (take) return { colour: "grey", text, sentence: askFor(take) };
   return { colour: "grey", text, sentence: startsText(floorOf(health)) };
