@@ -100,4 +100,8 @@ test("a screen remembers its station, and shows no other in its place", () => {
   const two = { ...recorder({ facts: { station: "s2" } }), address: "127.0.0.1:8791" };
   expect(chosen([one, two], "")).toBeNull();
   expect(chosen([one, two], "s2")).toBe(two);
+  const ended = { ...recorder({ facts: { station: "s1" } }, "ended"), address: "127.0.0.1:1" };
+  expect(chosen([ended, one], "s1")).toBe(one);
+  expect(chosen([ended, two], "")).toBe(two);
+  expect(chosen([ended], "")).toBe(ended);
 });

@@ -182,11 +182,14 @@ export function verdictOf(take: Take): { look: "good" | "warn" | "bad" | "wait";
   return { look: isFailureOfTask ? "warn" : look, words: take.words || "not checked" };
 }
 
-/** The recorder that is shown: the remembered one, else the only one; null: somebody has to choose. */
+/** The recorder that is shown: of the remembered station, else the only one; null: somebody has to
+ * choose. One that is at work comes before one of the same station that has ended. */
 export function chosen(recorders: Recorder[], remembered: string): Recorder | null {
-  const found = recorders.find((each) => stationOf(each) === remembered);
-  if (found || remembered) return found ?? null;
-  return recorders.length === 1 ? (recorders[0] ?? null) : null;
+  const atWork = recorders.filter(({ status }) => status === "connected");
+  const mine = (each: Recorder) => stationOf(each) === remembered;
+  if (remembered) return atWork.find(mine) ?? recorders.find(mine) ?? null;
+  const all = atWork.length ? atWork : recorders;
+  return all.length === 1 ? (all[0] ?? null) : null;
 }
 
 /** What a station is remembered by: its name, where the recorder was told one. */
