@@ -46,6 +46,9 @@ const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/accounts", title: "Accounts", needs: "account" },
 ];
 
+/** Alt+1 to Alt+9, then Alt+0, as the keys lie. */
+const keyOf = (place: number) => `Alt+${(place + 1) % 10}`;
+
 const pages: [RegExp, ComponentType<{ address: URL }>][] = [
   [/^\/$/, Start],
   [/^\/episodes$/, Browse],
@@ -91,7 +94,7 @@ function Frame() {
     },
     { keys: ["?"], does: "List the keys that work here", run: () => setHelp(true) },
     ...sections.map(({ path, title }, place) => ({
-      keys: [`Alt+${place + 1}`],
+      keys: [keyOf(place)],
       does: `Go to ${title}`,
       run: () => go(path),
     })),
@@ -166,7 +169,7 @@ function entriesFor(session: Session | null, onHelp: () => void): Entry[] {
   ];
   return [
     ...open.map(({ path, title }, place): Entry => {
-      return { kind: "page", title, keys: `Alt+${place + 1}`, run: () => go(path) };
+      return { kind: "page", title, keys: keyOf(place), run: () => go(path) };
     }),
     ...pageActions(),
     ...themes.map(([theme, title]): Entry => {

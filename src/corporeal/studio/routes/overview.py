@@ -105,8 +105,7 @@ def _waiting(connection: Connection, actor: Actor) -> Iterator[WaitingWork]:
         station = f"station {halt.station}" if halt.station else f"calibration {halt.calibration}"
         held = counted(halt.held, "episode")
         words = f"{station} is halted: {halt.why} ({held} held)"
-        name = halt.calibration.partition("@")[0]
-        yield _work("halt", halt.held, words, _listed(f'document.calibration = "{name}"'))
+        yield _work("halt", halt.held, words, "/calibrations")
     if may(actor, "judge"):
         yield from _for_judges(connection, actor)
     if may(actor, "annotate"):
