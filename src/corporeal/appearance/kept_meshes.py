@@ -63,9 +63,12 @@ def keep_meshes(fitted: FittedMeshes, workspace: Path | None = None) -> tuple[Ke
     vertices = numbers = 0
     for link, surface in fitted.links.items():
         points, normals, colours, faces = indexed(surface)
-        parts = (points.astype("<f4"), np.round(normals * 32767).astype(np.int16),
-                 np.round(colours * 255).astype(np.uint8),
-                 faces.reshape(-1).astype("<u4"))  # fmt: skip
+        parts: tuple[NDArray[np.generic], ...] = (
+            points.astype("<f4"),
+            np.round(normals * 32767).astype(np.int16),
+            np.round(colours * 255).astype(np.uint8),
+            faces.reshape(-1).astype("<u4"),
+        )
         for name, values in zip(_ARRAYS, parts, strict=True):
             arrays[name].append(values)
         links[link] = (vertices, len(points), numbers, faces.size)
