@@ -38,7 +38,7 @@ def outcome(entry: EpisodeEntry) -> Outcome:
         for name in names:
             if said == name:
                 return name
-    return "not judged"
+    return "unchecked"
 
 
 def test_batches_have_the_figures_that_watch_keeps(database: Database) -> None:
@@ -72,13 +72,13 @@ def test_outcomes_by_station_are_counted(database: Database) -> None:
     assert {
         (g.name, o): g.outcomes[o] for g in found for o in OUTCOMES if g.outcomes[o]
     } == expected
-    shares = [each.refused_share for each in found]
+    shares = [each.rejected_share for each in found]
     assert shares == sorted(shares, reverse=True)
 
 
 def _group(name: str, accepted: int, bad: int) -> OutcomeGroup:
     counts: dict[Outcome, int] = {
-        "accepted": accepted, "quarantined": 0, "failed": bad, "not judged": 0
+        "accepted": accepted, "quarantined": 0, "failed": bad, "unchecked": 0
     }  # fmt: skip
     return OutcomeGroup(name, counts, 1.0)
 
@@ -191,12 +191,12 @@ def test_refused_shares_by_week_add_up(database: Database) -> None:
         history = refusal_history(connection, read_scope(connection), "station")
     judged = [
         each for each in kept
-        if outcome(each) != "not judged" and each.row.recorded_ns is not None
+        if outcome(each) != "unchecked" and each.row.recorded_ns is not None
     ]  # fmt: skip
     assert history.days == 7
     assert sum(each.judged for each in history.moments) == len(judged)
     refused = sum(outcome(each) != "accepted" for each in judged)
-    assert sum(each.refused for each in history.moments) == refused
+    assert sum(each.rejected for each in history.moments) == refused
     assert {each.first for each in history.moments} <= set(history.firsts)
 
 
@@ -206,5 +206,5 @@ def test_what_waits_is_what_nobody_has_decided(database: Database) -> None:
         found = list_waiting(connection, read_scope(connection))
     numbers = [each.episodes for each in found]
     assert numbers == [
-        sum(outcome(each) == name for each in kept) for name in ("quarantined", "not judged")
+        sum(outcome(each) == name for each in kept) for name in ("quarantined", "unchecked")
     ]

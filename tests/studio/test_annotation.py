@@ -171,6 +171,11 @@ def test_two_people_of_a_pair_do_not_see_each_other(workspace: Workspace) -> Non
             refused = client.get(f"/api/label-tasks/{mine}{path}", headers=as_bob)
             assert refused.status_code == 403
             assert "secret" not in refused.text
+        told = client.get(f"/api/label-tasks/{mine}", headers=as_ann).json()
+        assert told["is_double"] is None
+        assert "place" not in told["settings"]
+        as_root = {"Authorization": f"Bearer {token_of(workspace, 'lou', 'lead')}"}
+        assert client.get(f"/api/label-tasks/{mine}", headers=as_root).json()["is_double"] is True
         client.post(f"/api/label-tasks/{mine}/comments", json={"text": "hm"}, headers=as_ann)
         sent = {"base_version": 0, "edits": [_say("e2", "own")]}
         assert client.post(f"/api/label-tasks/{other}/edits", json=sent, headers=as_bob).is_success
@@ -180,6 +185,32 @@ def test_two_people_of_a_pair_do_not_see_each_other(workspace: Workspace) -> Non
         episode, _ = frames(workspace)
         seen = client.get(f"/api/episodes/{episode}/events", headers=viewer)
         assert seen.status_code == 200, "what signals show is no secret; what people say is"
+
+
+def test_a_task_is_skipped_or_returned_with_a_word_for_the_lead(workspace: Workspace) -> None:
+    token_of(workspace, "root", "admin")
+    tokens = {name: token_of(workspace, name, "annotator") for name in (ANN.name, BOB.name)}
+    as_ann, as_bob = ({"Authorization": f"Bearer {each}"} for each in tokens.values())
+    task = make_task(workspace)
+    other = make_task(workspace, number=1)
+    with open_client(workspace) as client:
+
+        def take(head: dict[str, str]) -> str | None:
+            found = client.post("/api/labels/queues/test/take", headers=head).json()
+            return found and str(found["id"])
+
+        assert take(as_ann) == task
+        assert client.post(f"/api/label-tasks/{task}/skip", headers=as_ann).status_code == 204
+        assert take(as_ann) == other
+        assert client.post(f"/api/label-tasks/{other}/skip", headers=as_bob).status_code == 403
+        back = client.post(f"/api/label-tasks/{other}/return", json={"why": "I see no hand"},
+                           headers=as_ann)  # fmt: skip
+        assert back.status_code == 204
+        assert take(as_ann) == task
+        assert take(as_bob) == other
+        as_lead = {"Authorization": f"Bearer {token_of(workspace, 'lou', 'lead')}"}
+        said = client.get("/api/labels/comments", headers=as_lead).json()
+        assert [each["text"] for each in said] == ["Returned: I see no hand"]
 
 
 def test_comments_stand_at_a_moment_until_they_are_dealt_with(

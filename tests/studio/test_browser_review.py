@@ -43,13 +43,19 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
                                 "task": "reach"})
         for number in range(EPISODES)
     ]  # fmt: skip
+    files += [
+        write_episode(folder / "other.h5", seed=50, duration_s=1.0, events=(),
+                      metadata={"operator": "op1", "session": "s2", "task": "reach"})
+    ]  # fmt: skip
     with make_workspace(folder / "lab") as workspace:
         ingest(workspace, files, who="tester", on="serial", check=False)
         with workspace.database.write() as connection:
             ids = [row.id for row in every_episode(connection, order="recorded")]
             move_episodes(connection, ids, "accepted", who="tester", why="looked at by hand")
             wanted = SamplingRequest(share=DRAWN / EPISODES)
-            create_review(connection, "ten", None, wanted, by=Actor("tester", "lead"))
+            lead = Actor("tester", "lead")
+            create_review(connection, "ten", "session = s1", wanted, by=lead)
+            create_review(connection, "one", "session = s2", SamplingRequest(share=1), by=lead)
     return folder / "lab"
 
 
@@ -68,8 +74,14 @@ def _shown(page: Page, *, other_than: str = "") -> str:
 
 
 def _accept(page: Page, episode: str) -> str:
+    _look(page)
     page.keyboard.press("a")
     return _shown(page, other_than=episode)
+
+
+def _look(page: Page) -> None:
+    """Wait until most of the episode was on the screen."""
+    page.wait_for_function("() => Number(document.querySelector('.shown-bar')?.ariaValueNow) >= 60")
 
 
 def test_on_a_phone_the_buttons_lie_under_the_thumb(studio: StudioProcess, page: Page) -> None:
@@ -126,6 +138,7 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     page.get_by_text("added, next in the queue").wait_for()
 
     # The server dies with a decision on its way.
+    _look(page)
     studio.kill()
     page.keyboard.press("a")
     page.get_by_text("1 decision waits for the server").wait_for()
@@ -139,6 +152,7 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     assert again == seen[-2]
     seen[-1] = _accept(page, again)
     while len(seen) < 11:
+        _look(page)
         page.keyboard.press("a")
         page.wait_for_selector(f".results, .workplace:not([data-episode='{seen[-1]}'])")
         if page.locator(".results").is_visible():
@@ -147,6 +161,27 @@ def test_ten_episodes_by_keyboard_over_a_server_that_is_killed(
     assert len(set(seen)) == len(seen)
     assert len(seen) >= 10
     _check_catalogue(studio.root, rejected, seen)
+
+
+def test_who_accepts_without_looking_is_asked_once_and_it_is_written_down(
+    studio: StudioProcess, page: Page
+) -> None:
+    from playwright.sync_api import expect
+
+    # Nothing is seen in a window that is hidden.
+    page.add_init_script("Object.defineProperty(document, 'hidden', {get: () => true})")
+    page.goto(f"{studio.address}/review/one")
+    _shown(page)
+    page.keyboard.press("a")
+    expect(page.get_by_role("alert")).to_contain_text("Less than 60 % of it was shown")
+    expect(page.get_by_role("button", name="Accept unseen")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator(".results")).to_contain_text("1 accepted unseen")
+    expect(page.get_by_role("row").last).to_contain_text("0 % unseen")
+    with open_workspace(studio.root) as workspace, workspace.database.read() as connection:
+        review = review_of(connection, "one")
+        assert [each.shown for each in items_of(connection, review)] == [0.0]
+        assert "accepted unseen" in progress_of(connection, review).lot.words
 
 
 def _check_catalogue(root: Path, rejected: str, seen: list[str]) -> None:
@@ -163,4 +198,7 @@ def _check_catalogue(root: Path, rejected: str, seen: list[str]) -> None:
     assert progress.rejected == 1
     assert progress.neighbours >= 1
     assert seen[4] == next(each for each in near if each not in seen[:3]), "a neighbour comes next"
+    assert progress.unseen == 0
+    assert all(each.shown and each.shown >= 0.6 for each in found.values()
+               if each.decision == "accept")  # fmt: skip
     assert all((each.seconds or 0) > 0 for each in found.values() if each.decision)

@@ -354,6 +354,8 @@ REVIEW_ITEM = Table(
     Column("because", _Text, nullable=False),
     *_optional("taken_by", "taken_at", "decision", "why", "decided_by", "decided_at"),
     Column("seconds", Float),
+    # The share of the episode that was on the screen before the decision; none where not known.
+    Column("shown", Float),
     # Counts the changes of this row, so that two people are told of each other.
     Column("version", Integer, nullable=False, default=0),
     Index("ix_review_item_review_place", "review", "place"),

@@ -71,7 +71,10 @@ class LabelDefinition(Part):
 
 
 class LabelLane(Part):
-    """Labels that exclude each other in time; in a lane that `tiles`, they leave no gap."""
+    """Labels that exclude each other in time; in a lane that `tiles`, they leave no gap.
+
+    Only contacts may meet, unless of one label: a hand that holds something can strike something.
+    """
 
     name: Name
     kind: LaneKind
@@ -85,6 +88,10 @@ class LabelLane(Part):
     def label(self, name: str) -> LabelDefinition | None:
         """The label of this name, if there is one."""
         return next((label for label in self.labels if label.name == name), None)
+
+    def exclude(self, one: str, other: str) -> bool:
+        """Whether two labels cannot both hold at one time."""
+        return self.kind != "contact" or one == other
 
     @model_validator(mode="after")
     def _is_a_forest(self) -> Self:

@@ -21,7 +21,7 @@ from corporeal.operations.question import (
 from corporeal.operations.scope import Scope, equals
 from corporeal.words import counted, percent
 
-Outcome = Literal["accepted", "quarantined", "failed", "not judged"]
+Outcome = Literal["accepted", "quarantined", "failed", "unchecked"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 # A person may overrule a verdict: where the state is a judgement, it decides.
@@ -35,7 +35,7 @@ CONDITIONS: Mapping[Outcome, Condition] = {
     "failed": parse(
         "state = failed or (verdict = failed and not state in (accepted, quarantined))"
     ),
-    "not judged": parse("verdict is unknown and not state in (accepted, quarantined, failed)"),
+    "unchecked": parse("verdict is unknown and not state in (accepted, quarantined, failed)"),
 }
 """Each episode that is not erased has exactly one outcome."""
 
@@ -61,22 +61,22 @@ class OutcomeGroup:
     @property
     def judged(self) -> int:
         """Those that gates or people have judged."""
-        return self.episodes - self.outcomes["not judged"]
+        return self.episodes - self.outcomes["unchecked"]
 
     @property
-    def refused(self) -> int:
+    def rejected(self) -> int:
         """Those that were judged and not accepted."""
         return self.judged - self.outcomes["accepted"]
 
     @property
-    def refused_share(self) -> float:
-        """Refused episodes of those judged; 0 where none was."""
-        return self.refused / self.judged if self.judged else 0.0
+    def rejected_share(self) -> float:
+        """Rejected episodes of those judged; 0 where none was."""
+        return self.rejected / self.judged if self.judged else 0.0
 
 
 @dataclass(frozen=True)
 class StandOut:
-    """A group that is refused more often than the others, and their share."""
+    """A group that is rejected more often than the others, and their share."""
 
     group: OutcomeGroup
     elsewhere: float
@@ -84,31 +84,31 @@ class StandOut:
 
 
 def compare_groups(connection: Connection, scope: Scope, column: Column) -> list[OutcomeGroup]:
-    """Every value of a column with its outcomes, the one refused most often first."""
+    """Every value of a column with its outcomes, the one rejected most often first."""
     counts = [count_of(CONDITIONS[outcome]) for outcome in OUTCOMES]
     rows = sum_episodes(connection, scope.condition, sum_of("duration_s"), *counts, by=(column,))
     groups = [
         OutcomeGroup(name, dict(zip(OUTCOMES, numbers, strict=True)), float(seconds) / 3600)
         for name, seconds, *numbers in rows
     ]
-    return sorted(groups, key=lambda each: (-each.refused_share, -each.episodes, each.name or ""))
+    return sorted(groups, key=lambda each: (-each.rejected_share, -each.episodes, each.name or ""))
 
 
 def stand_out(groups: Sequence[OutcomeGroup]) -> StandOut | None:
     """The group whose refusals chance explains worst, if it explains them badly enough."""
     from scipy import stats
 
-    judged, refused = sum(each.judged for each in groups), sum(each.refused for each in groups)
+    judged, rejected = sum(each.judged for each in groups), sum(each.rejected for each in groups)
     best: StandOut | None = None
     for each in groups:
         others = judged - each.judged
-        if not others or not each.refused:
+        if not others or not each.rejected:
             continue
-        share = (refused - each.refused) / others
-        # Exact, given how many were refused in all: small groups need no approximation.
-        chance = float(stats.hypergeom.sf(each.refused - 1, judged, refused, each.judged))
+        share = (rejected - each.rejected) / others
+        # Exact, given how many were rejected in all: small groups need no approximation.
+        chance = float(stats.hypergeom.sf(each.rejected - 1, judged, rejected, each.judged))
         chance = min(1.0, chance * len(groups))
-        if each.refused_share > share and (best is None or chance < best.chance):
+        if each.rejected_share > share and (best is None or chance < best.chance):
             best = StandOut(each, share, chance)
     return best if best is not None and best.chance < _RARE else None
 
@@ -117,13 +117,13 @@ TONES: Mapping[Outcome, Tone] = {
     "accepted": "good",
     "quarantined": "warn",
     "failed": "bad",
-    "not judged": "quiet",
+    "unchecked": "quiet",
 }
 MOST = 30
 
 
 def outcome_stacks(connection: Connection, scope: Scope, column: Column) -> Drawing:
-    """The groups of a column, the one refused most often first, and who stands out."""
+    """The groups of a column, the one rejected most often first, and who stands out."""
     found = compare_groups(connection, scope, column)
     named = [each for each in found if each.name is not None]
     if not named:
@@ -131,9 +131,9 @@ def outcome_stacks(connection: Connection, scope: Scope, column: Column) -> Draw
             f"Cannot tell: no episode here states its {column}.",
             advice=f"Record with {column} in the metadata, or ask for other episodes above.",
         )
-    notes = ["Refused are episodes in quarantine and failed ones, of those that were judged."]
+    notes = ["Rejected are episodes in quarantine and failed ones, of those that were judged."]
     if len(found) > MOST:
-        notes.append(f"The {MOST} refused most often of {len(found)} are shown.")
+        notes.append(f"The {MOST} rejected most often of {len(found)} are shown.")
     shown = found[:MOST]
     return Drawing(
         _sentence(found, column),
@@ -174,10 +174,10 @@ def _stack(group: OutcomeGroup, scope: Scope, column: Column) -> Stack:
         for outcome in OUTCOMES
         if group.outcomes[outcome]
     ]
-    refused = f"{percent(group.refused_share)} refused" if group.judged else "not judged"
+    rejected = f"{percent(group.rejected_share)} rejected" if group.judged else "unchecked"
     return Stack(
         label=label,
-        detail=f"{refused}, of {counted(group.episodes, 'episode')}",
+        detail=f"{rejected}, of {counted(group.episodes, 'episode')}",
         segments=segments,
         query=scope.query(here),
     )
@@ -191,16 +191,16 @@ def _sentence(found: list[OutcomeGroup], column: Column) -> str:
         only = judged[0]
         return (
             f"Only one {column} so far, {only.name or 'not stated'}: "
-            f"{percent(only.refused_share)} of {counted(only.judged, 'judged episode')} refused."
+            f"{percent(only.rejected_share)} of {counted(only.judged, 'judged episode')} rejected."
         )
     out = stand_out(judged)
     if out is not None:
         return (
-            f"{out.group.name or 'Episodes without one'}: {percent(out.group.refused_share)} "
-            f"refused, against {percent(out.elsewhere)} elsewhere; more than chance explains."
+            f"{out.group.name or 'Episodes without one'}: {percent(out.group.rejected_share)} "
+            f"rejected, against {percent(out.elsewhere)} elsewhere; more than chance explains."
         )
-    refused = sum(each.refused for each in judged) / sum(each.judged for each in judged)
+    rejected = sum(each.rejected for each in judged) / sum(each.judged for each in judged)
     return (
-        f"None stands out: {percent(refused)} are refused overall, and the differences between "
+        f"None stands out: {percent(rejected)} are rejected overall, and the differences between "
         f"{len(judged)} {column}s are no larger than chance makes them."
     )

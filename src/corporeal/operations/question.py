@@ -19,10 +19,8 @@ from corporeal.registry import plugins
 
 PACKAGE = "corporeal.operations.questions"
 
-Section = Literal[
-    "Quality", "People and stations", "Coverage", "Failures", "Throughput and cost",
-    "Calibration", "Annotation", "Compliance", "Alerts",
-]  # fmt: skip
+Section = Literal["Today", "Quality", "Coverage and cost"]
+"""A page of the dashboards: each is one screen."""
 SECTIONS: tuple[Section, ...] = get_args(Section)
 Tone = Literal["plain", "good", "warn", "bad", "quiet"]
 Unit = Literal["count", "share", "number", "hours", "m", "rad"]
@@ -127,7 +125,10 @@ class HeatCell(BaseModel):
 
 
 class HeatMarks(BaseModel):
-    """A table whose cells are coloured by value from 0 to `most`."""
+    """A table whose cells are coloured by value from 0 to `most`.
+
+    `as_lines` says that columns follow each other in time: every row can be drawn as a line.
+    """
 
     kind: Literal["heat"] = "heat"
     row_name: str
@@ -137,6 +138,7 @@ class HeatMarks(BaseModel):
     cells: list[list[HeatCell]]
     most: float
     tone: Tone = "good"
+    as_lines: bool = False
     empty_means: str = ""
 
 

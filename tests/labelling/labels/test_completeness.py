@@ -7,6 +7,7 @@ from tests.labelling.good_annotation import READY, STAMPS, good_annotation
 from corporeal.labelling.annotation import Annotation, ObjectPose, Segment
 from corporeal.labelling.frames import Frames
 from corporeal.labelling.labels.completeness import complaints
+from corporeal.labelling.taxonomy import open_taxonomy
 
 
 def _complaints(annotation: Annotation) -> tuple[str, ...]:
@@ -39,6 +40,24 @@ def test_what_is_missing_is_named_with_its_moment() -> None:
     for sentence, segments in cases.items():
         told = _complaints(good.model_copy(update={"segments": tuple(segments)}))
         assert any(sentence in each for each in told), (sentence, told)
+
+
+def test_a_hand_that_holds_may_strike_something_but_not_hold_twice() -> None:
+    hold = Segment(
+        id="h", lane="left_contact", label="holds", start_ns=int(STAMPS[10]),
+        end_ns=int(STAMPS[80]), attributes={"object": "box", "grasp_type": "power"},
+    )  # fmt: skip
+    bump = hold.model_copy(update={"id": "b", "label": "bumps", "start_ns": int(STAMPS[30]),
+                                   "end_ns": int(STAMPS[40]), "attributes": {}})  # fmt: skip
+    twice = hold.model_copy(update={"id": "t", "start_ns": int(STAMPS[60])})
+    taxonomy = open_taxonomy("manipulation")
+
+    def told(*segments: Segment) -> str:
+        said = Annotation(reference="", segments=segments)
+        return " ".join(complaints(said, taxonomy, task="pick_place", frames=Frames("", STAMPS)))
+
+    assert "overlap" not in told(hold, bump)
+    assert "holds and holds overlap" in told(hold, bump, twice)
 
 
 def test_a_failure_needs_its_mode_and_a_success_has_none() -> None:

@@ -191,6 +191,46 @@ def test_a_decision_is_in_the_state_the_queue_and_the_log(
         assert not list(verify(connection))
 
 
+def test_what_was_accepted_unseen_is_in_the_statement_the_log_and_the_queue(
+    database: Database, ids: list[str]
+) -> None:
+    review = _create(database, query="session = s0", share=1.0)
+    with database.write() as connection:
+        long_ago = (datetime.now(UTC) - timedelta(minutes=5)).isoformat().replace("+00:00", "Z")
+        of = REVIEW_ITEM.c.episode.in_(ids[:3])
+        connection.execute(update(REVIEW_ITEM).where(of).values(taken_by="ada", taken_at=long_ago))
+    _decide(database, review, ids[0], ReviewChoice("accept", shown=0.9))
+    _decide(database, review, ids[1], ReviewChoice("accept", shown=0.2))
+    _decide(database, review, ids[2], ReviewChoice("reject", "sync", shown=0.1))
+    _decide(database, review, ids[3], ACCEPT)
+    with database.read() as connection:
+        found = {each.episode: each for each in items_of(connection, review)}
+        progress = progress_of(connection, review)
+        said = events_of(connection, f"episode:{ids[1]}")
+    assert [found[each].shown for each in ids[:4]] == [0.9, 0.2, 0.1, None]
+    assert [found[each].is_unseen for each in ids[:4]] == [False, True, False, False]
+    assert (progress.unseen, progress.unknown) == (1, 1)
+    assert "1 of 3 accepted unseen (less than 60 % shown)" in progress.lot.words
+    assert "1 of 3 accepted outside Studio" in progress.lot.words
+    told = next(each["details"] for each in said if each["what"] == "review")
+    assert (told["shown"], told["unseen"]) == (0.2, True)
+    with database.write() as connection:
+        undo(connection, review, ids[1], by=ADA)
+        assert item_of(connection, review.name, ids[1]).shown is None
+        assert progress_of(connection, review).unseen == 0
+
+
+def test_nobody_has_seen_more_than_the_time_allows(database: Database, ids: list[str]) -> None:
+    review = _create(database, query="session = s0", share=1.0)
+    taken = _next(database, review)
+    assert taken is not None
+    result = _decide(database, review, taken.episode, ReviewChoice("accept", shown=1.0))
+    assert result.item.shown is not None
+    assert result.item.shown < 0.6, "taken a moment ago"
+    never_taken = next(each for each in ids if each != taken.episode)
+    assert _decide(database, review, never_taken, ReviewChoice("accept", shown=1.0)).item.shown == 0
+
+
 def test_a_decision_sent_twice_is_one(database: Database, ids: list[str]) -> None:
     review = _create(database, share=1.0)
     choice = ReviewChoice("reject", "sync", key="0123456789", version=0)

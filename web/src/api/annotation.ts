@@ -70,6 +70,14 @@ export function submitTask(id: string): Promise<SubmittedTask> {
   return sendJson("POST", taskAddress(id, "/submit"));
 }
 
+export function skipTask(id: string): Promise<void> {
+  return sendJson("POST", taskAddress(id, "/skip"));
+}
+
+export function returnTask(id: string, why: string): Promise<void> {
+  return sendJson("POST", taskAddress(id, "/return"), { why });
+}
+
 export function sendSeconds(id: string, seconds: number): Promise<TimeSpent> {
   return sendJson("POST", taskAddress(id, "/seconds"), { seconds });
 }

@@ -122,6 +122,35 @@ describe("the clock", () => {
     expect(clock.timeNs).toBe(4);
   });
 
+  it("waits for late pictures where it is asked to, and not for ever", () => {
+    const clock = new Clock(0, 60e9);
+    let behind = 3e8;
+    const gone = clock.addPicture(() => behind);
+    clock.play();
+    draw(100);
+    expect(clock.timeNs).toBe(1e8);
+    clock.waitsForPictures = true;
+    draw(100);
+    draw(100);
+    expect([clock.timeNs, clock.isPlaying, clock.behindNs]).toEqual([1e8, true, 3e8]);
+    behind = 1e8;
+    draw(100);
+    expect(clock.timeNs).toBe(2e8);
+    clock.setRate(4);
+    draw(250);
+    expect(clock.timeNs, "no more than a picture stands for").toBe(4e8);
+    clock.seek(2e8);
+    clock.setRate(1);
+    behind = Number.POSITIVE_INFINITY;
+    for (let ms = 0; ms < 10_000; ms += 500) draw(500);
+    expect(clock.timeNs).toBe(2e8);
+    draw(500);
+    draw(100);
+    expect(clock.timeNs).toBeGreaterThan(2e8);
+    gone();
+    expect(clock.behindNs).toBe(0);
+  });
+
   it("obeys a listener that pauses it", () => {
     const clock = new Clock(0, 10e9);
     clock.play();

@@ -10,6 +10,11 @@ export interface Loop {
   endNs: number;
 }
 
+/** Pictures that are further behind than this are late. */
+export const LATE_NS = 200_000_000;
+/** A picture that does not come is not waited for any longer. */
+const patienceMs = 10_000;
+
 /** A longer wait between two pictures of the screen means that nobody saw the time pass. */
 const longestGapMs = 1000;
 
@@ -22,8 +27,13 @@ export class Clock {
   private speed = 1;
   private frame = 0;
   private steps: ArrayLike<number> = [];
+  private heldSince: number | null = null;
+  private readonly pictures = new Set<(timeNs: number) => number>();
   private readonly onTime = new Set<Listener>();
   private readonly onState = new Set<() => void>();
+
+  /** Whether playing stands still while pictures are late, so that what passes is seen. */
+  waitsForPictures = false;
 
   constructor(
     readonly startNs: number,
@@ -39,6 +49,24 @@ export class Clock {
 
   get isPlaying(): boolean {
     return this.begun !== null;
+  }
+
+  /** How far the picture that is furthest behind is from the time. */
+  get behindNs(): number {
+    return this.behindAt(this.time);
+  }
+
+  /** The same for another time: how far what is drawn now is from what belongs there. */
+  behindAt(timeNs: number): number {
+    let most = 0;
+    for (const behind of this.pictures) most = Math.max(most, behind(timeNs));
+    return most;
+  }
+
+  /** A picture that follows this clock says how far it is behind; what is returned ends that. */
+  addPicture(behindNs: (timeNs: number) => number): () => void {
+    this.pictures.add(behindNs);
+    return () => this.pictures.delete(behindNs);
   }
 
   get rate(): number {
@@ -139,6 +167,7 @@ export class Clock {
     this.pause();
     this.onTime.clear();
     this.onState.clear();
+    this.pictures.clear();
   }
 
   private begin(from: number): void {
@@ -152,8 +181,18 @@ export class Clock {
     // A hidden tab draws nothing: playing goes on from where it was last seen.
     if (now - this.lastTick > longestGapMs) this.begin(this.time);
     this.lastTick = now;
+    if (this.isHeld(now)) {
+      this.begin(this.time);
+      this.frame = requestAnimationFrame(this.tick);
+      return;
+    }
     const passed = (now - this.begun.at) * 1e6 * this.speed;
-    this.time = this.inside(Math.round(this.begun.from + passed));
+    const next = Math.round(this.begun.from + passed);
+    if (this.waitsForPictures && next - this.time > LATE_NS) {
+      // A screen that draws too seldom slows the clock down: nothing is passed over unseen.
+      this.time = this.inside(this.time + LATE_NS);
+      this.begin(this.time);
+    } else this.time = this.inside(next);
     if (this.range && this.time >= this.range.endNs) {
       this.time = this.inside(this.range.startNs);
       this.begin(this.time);
@@ -165,6 +204,15 @@ export class Clock {
     if (isOver && this.time >= this.endNs) this.pause();
     else this.frame = requestAnimationFrame(this.tick);
   };
+
+  private isHeld(now: number): boolean {
+    if (!this.waitsForPictures || this.behindNs <= LATE_NS) {
+      this.heldSince = null;
+      return false;
+    }
+    this.heldSince ??= now;
+    return now - this.heldSince < patienceMs;
+  }
 
   private inside(timeNs: number): number {
     return Math.min(Math.max(timeNs, this.startNs), this.endNs);

@@ -74,7 +74,18 @@ export function useFrames<T>({
       source.want(framesAhead(stamps, clock.timeNs, clock), clock.isPlaying);
       tell();
     };
-    const stops = [clock.subscribe(follow), clock.subscribeState(follow), () => source.close()];
+    const behind = (timeNs: number) => {
+      const now = frameAt(stamps, timeNs);
+      if (hasFailed || now < 0) return 0;
+      if (shown < 0) return Number.POSITIVE_INFINITY;
+      return Math.abs((stamps[now] as number) - (stamps[shown] as number));
+    };
+    const stops = [
+      clock.addPicture(behind),
+      clock.subscribe(follow),
+      clock.subscribeState(follow),
+      () => source.close(),
+    ];
     return () => {
       for (const stop of stops) stop();
     };

@@ -81,11 +81,14 @@ def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """
     with read_catalog(root, "read") as connection:
         found = [(each, progress_of(connection, each)) for each in reviews(connection)]
-    table = make_table("review", "decided", "rejected", "lot", "at most bad", "", "condition")
+    table = make_table(
+        "review", "decided", "rejected", "unseen", "lot", "at most bad", "", "condition"
+    )
     for review, progress in found:
         bound = progress.lot.most_bad
         table.add_row(
             review.name, f"{progress.decided} of {progress.items}", str(progress.rejected),
+            str(progress.unseen),
             Text(progress.lot.state, style=_COLOURS.get(progress.lot.state, "")),
             "-" if bound is None else f"{100 * bound:.1f} %",
             "closed" if review.closed_at else "", review.condition,
@@ -112,6 +115,7 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
     page.print(emphasise(
         review.name,
         f": {progress.decided} of {progress.items} decided, {progress.rejected} rejected, "
+        f"{progress.unseen} accepted unseen, "
         f"{progress.neighbours} neighbours added (not counted for the lot)",
     ))  # fmt: skip
     page.print(Text(f"plan: {progress.plan.words}"))
@@ -187,14 +191,21 @@ def _plain(review: Review, progress: ReviewProgress) -> dict[str, Any]:
 
 
 def _decisions(items: list[ReviewItem], numbers: Mapping[str, int]) -> Table:
-    table = make_table("episode", "decision", "why", "by", "because")
+    table = make_table("episode", "decision", "shown", "why", "by", "because")
     for each in items:
         colour = {"accept": "green", "reject": "red"}.get(each.decision or "", "dim")
         because = f"{each.because} ({each.stratum})" if each.stratum else each.because
         decision = Text(each.decision or "open", style=colour)
         name = f"#{numbers[each.episode]}"
-        table.add_row(name, decision, each.why or "", each.decided_by or "", because)
+        table.add_row(name, decision, _shown(each), each.why or "", each.decided_by or "", because)
     return table
+
+
+def _shown(item: ReviewItem) -> Text:
+    if item.shown is None:
+        return Text("not known" if item.decision else "", style="dim")
+    share = f"{100 * item.shown:.0f} %"
+    return Text(f"{share}, unseen" if item.is_unseen else share, "red" if item.is_unseen else "")
 
 
 COMMAND = Command(app, panel="Label")

@@ -106,11 +106,17 @@ def _pose(pose: ObjectPose, taxonomy: Taxonomy) -> Iterator[str]:
 
 
 def _lane(segments: Sequence[Segment], lane: LabelLane, stamps: NDArray[np.int64]) -> Iterator[str]:
+    until: dict[str, Segment] = {}
+    for segment in segments:
+        for label, before in until.items():
+            if lane.exclude(label, segment.label) and segment.start_ns < before.end_ns:
+                yield (f"{lane.title}: {label} and {segment.label} overlap at "
+                       f"{_clock(segment.start_ns)}.")  # fmt: skip
+        last = until.get(segment.label)
+        if last is None or last.end_ns < segment.end_ns:
+            until[segment.label] = segment
     for before, after in pairwise(segments):
-        if after.start_ns < before.end_ns:
-            yield (f"{lane.title}: {before.label} and {after.label} overlap at "
-                   f"{_clock(after.start_ns)}.")  # fmt: skip
-        elif lane.tiles and after.start_ns > before.end_ns:
+        if lane.tiles and after.start_ns > before.end_ns:
             gap = f"from {_clock(before.end_ns)} to {_clock(after.start_ns)}"
             yield f"{lane.title}: nothing is said {gap}."
     if lane.tiles and segments and len(stamps):

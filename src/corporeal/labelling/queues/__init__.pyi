@@ -1,5 +1,7 @@
 from .assignment import add_seconds as add_seconds
 from .assignment import assign as assign
+from .assignment import return_task as return_task
+from .assignment import skip_task as skip_task
 from .assignment import take as take
 from .assignment import take_next as take_next
 from .qualification import Qualification as Qualification

@@ -13,6 +13,7 @@ from sqlalchemy import (
     and_,
     case,
     exists,
+    func,
     or_,
     select,
     true,
@@ -26,10 +27,12 @@ from corporeal.catalog.permission import Actor, Role, may, require
 from corporeal.catalog.query import PRESENT, episode_meets
 from corporeal.catalog.tables import LABEL_TASK
 from corporeal.labelling.queues.qualification import begin_attempt, is_qualified, qualified_for
+from corporeal.labelling.tasks.creation import insert_tasks, new_row
 from corporeal.labelling.tasks.label_task import (
     EDITABLE,
     LabelTask,
     TaskStateError,
+    change_settings,
     change_state,
     find_task,
     from_row,
@@ -39,6 +42,7 @@ from corporeal.labelling.tasks.label_task import (
 TAKEN_FOR = timedelta(minutes=30)
 """How long a task is kept for somebody who has taken it and changed nothing."""
 MOST_SECONDS = 3600.0
+_SKIPPED = LABEL_TASK.c.settings["skipped"].as_string()
 _OTHER = LABEL_TASK.alias("other")
 
 
@@ -52,17 +56,22 @@ def take_next(
 ) -> LabelTask | None:
     """The next task of a queue for somebody, taken inside a transaction; None when none is left.
 
-    What was given back to them comes first, then what they have begun. Nobody gets both tasks of
-    a pair, nor the adjudication of what they annotated, nor (unless a lead) a task that asks
-    for a qualification which they have not. A task taken and left unchanged frees itself.
+    What was given back to them comes first, then what they have begun; what they skipped comes
+    last. Nobody gets both tasks of a pair, nor what they returned, nor the adjudication of what
+    they annotated, nor (unless a lead) a task that asks for a qualification which they have not.
+    A task taken and left unchanged frees itself.
     """
     require(by, "annotate")
     waiting = _waiting(queue).where(
         LABEL_TASK.c.id.not_in(list(avoid)), _is_allowed(connection, by)
     )
-    task = _first(connection, waiting.where(LABEL_TASK.c.assigned_to == by.name))
+    mine = waiting.where(LABEL_TASK.c.assigned_to == by.name)
+    task = _first(connection, mine.where(_SKIPPED.is_(None)))
     if task is None:
-        task = _first(connection, waiting.where(_is_free(taken_for), _is_fit(by)))
+        free = waiting.where(_is_free(taken_for), _is_fit(by), ~was_returned_by(by.name))
+        task = _first(connection, free)
+    if task is None:
+        task = _first(connection, mine.order_by(None).order_by(_SKIPPED))
     if task is None:
         made = begin_attempt(connection, queue, by=by)
         task = made[0] if made else None
@@ -85,6 +94,63 @@ def take(
     ):
         raise TaskStateError(f"task {task.id} is with {task.assigned_to}; expected a free one.")
     return change_state(connection, task, "working", by=by, assigned_to=by.name)
+
+
+def skip_task(connection: Connection, task_id: str, *, by: Actor) -> LabelTask:
+    """Put a task of somebody's behind all the others for them, inside a transaction."""
+    task = _own(connection, task_id, by)
+    change_settings(connection, task.id, skipped=now())
+    return change_state(connection, task, task.state, by=by, why="skipped")
+
+
+def return_task(connection: Connection, task_id: str, *, by: Actor, why: str = "") -> LabelTask:
+    """Give a task back for others to do, inside a transaction; it begins anew for them.
+
+    What was done in it stays in the log, as that of a task that was dropped.
+    """
+    task = _own(connection, task_id, by)
+    if task.state == "returned" or task.kind != "annotate":
+        raise TaskStateError(
+            f"task {task.id} was given to {by.name} to be finished; expected one taken from a "
+            "queue. Ask a lead to give it to somebody else."
+        )
+    names = [*str(task.settings.get("returned_by", "|")).strip("|").split("|"), by.name]
+    returned = {"returned_by": f"|{'|'.join(filter(None, names))}|", "skipped": None}
+    reason = f"returned by the annotator: {why}" if why else "returned by the annotator"
+    if not task.version:
+        change_settings(connection, task.id, **returned)
+        return change_state(connection, task, "open", by=by, why=reason, assigned_to=None)
+    change_state(connection, task, "dropped", by=by, why=reason)
+    plan = {
+        name: getattr(task, name)
+        for name in (
+            "episode",
+            "kind",
+            "queue",
+            "taxonomy",
+            "pair",
+            "priority",
+            "start",
+            "created_by",
+        )
+    }
+    settings = {**task.settings, **task.hidden, **returned}
+    return insert_tasks(connection, [new_row({**plan, "settings": settings})], by)[0]
+
+
+def was_returned_by(name: str) -> ColumnElement[bool]:
+    """Whether somebody has had a task and returned it."""
+    names = LABEL_TASK.c.settings["returned_by"].as_string()
+    return func.coalesce(names, "").contains(f"|{name}|", autoescape=True)
+
+
+def _own(connection: Connection, task_id: str, by: Actor) -> LabelTask:
+    """A task that somebody has and can still change."""
+    task = find_task(connection, task_id, seen_by=by)
+    require_owner(task, by)
+    if not task.is_editable:
+        raise TaskStateError(f"task {task.id} is {task.state}; expected one that is not over.")
+    return task
 
 
 def assign(connection: Connection, task_id: str, name: str | None, *, by: Actor) -> LabelTask:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, func, select
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.query import Condition, episode_meets
 from corporeal.catalog.tables import LABEL_TASK
+from corporeal.labelling.queues.assignment import was_returned_by
 from corporeal.labelling.queues.qualification import is_qualified
 from corporeal.labelling.queues.queue_builder import (
     QueueBuild,
@@ -183,7 +184,9 @@ def list_offers(connection: Connection, *, by: Actor) -> list[QueueOffer]:
     rows = connection.execute(
         select(
             *grouped,
-            func.count().filter(free & ~is_other.exists()).label("open"),
+            func.count()
+            .filter(free & ~is_other.exists() & ~was_returned_by(by.name))
+            .label("open"),
             func.count().filter(begun).label("mine"),
             func.max(_NEEDS).label("needs"),
         )

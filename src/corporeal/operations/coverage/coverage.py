@@ -204,7 +204,7 @@ def chart_coverage(default_rows: str, default_columns: str, title: str, *, place
     ) -> Drawing:  # fmt: skip
         return coverage_table(connection, scope, rows, columns)
 
-    return Chart(draw, title, "Coverage", place, wide=True)
+    return Chart(draw, title, "Coverage and cost", place, wide=True)
 
 
 def _heat(table: CoverageTable, rows: str, columns: str, scope: Scope) -> HeatMarks:

@@ -101,4 +101,4 @@ def _sentence(rules: Sequence[str], figures: Mapping[str, BoundaryFigures]) -> s
     )
 
 
-CHART = Chart(draw, "Which boundary rule is ambiguous?", "Annotation", place=20, wide=True)
+CHART = Chart(draw, "Which boundary rule is ambiguous?", "Quality", place=90)

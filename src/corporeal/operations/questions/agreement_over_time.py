@@ -137,6 +137,4 @@ def _sentence(summary: AgreementSummary) -> str:
     return f"Not yet: {listed(missed) if missed else 'too little to compare'}; {over}."
 
 
-CHART = Chart(
-    draw, "Do annotators agree well enough to release?", "Annotation", place=10, wide=True
-)
+CHART = Chart(draw, "Do annotators agree well enough to release?", "Quality", place=70)

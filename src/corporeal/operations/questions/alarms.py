@@ -108,4 +108,4 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-CHART = Chart(draw, "What raised an alarm, and is it over?", "Alerts", place=10, wide=True)
+CHART = Chart(draw, "What raised an alarm, and is it over?", "Today", place=20)

@@ -92,6 +92,5 @@ def _sentence(counts: dict[str, dict[str, int]], seconds: float, per_hour: float
 
 
 CHART = Chart(
-    draw, "How far is the labelling, and what does an episode cost?", "Annotation", place=50,
-    wide=True,
+    draw, "How far is the labelling, and what does an episode cost?", "Today", place=60,
 )  # fmt: skip

@@ -108,4 +108,4 @@ def _sentence(people: Sequence[str], steps: Steps) -> str:
     return f"{worst} is {abs(bias):.1f} frames {way} on average over {over}."
 
 
-CHART = Chart(draw, "Who sets boundaries early or late?", "Annotation", place=30, wide=True)
+CHART = Chart(draw, "Who sets boundaries early or late?", "Quality", place=80)

@@ -238,4 +238,4 @@ def _when(time_ns: int | None) -> str:
     return "not stated" if time_ns is None else iso(int(time_ns))[:10]
 
 
-CHART = Chart(draw, "Are calibrations drifting?", "Calibration", place=10, wide=True)
+CHART = Chart(draw, "Are calibrations drifting?", "Quality", place=110)

@@ -111,5 +111,5 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
 
 
 CHART = Chart(
-    draw, "Which episodes lack consent, operator or calibration?", "Compliance", place=10, wide=True
+    draw, "Which episodes lack consent, operator or calibration?", "Coverage and cost", place=60
 )

@@ -128,8 +128,8 @@ def _sentence(spent: CollectionCost, unit: str) -> str:
     return (
         f"An accepted episode costs {money(spent.per_accepted_episode, unit)}, an accepted hour "
         f"{money(spent.per_accepted_hour, unit)}; "
-        f"{percent(1 - spent.accepted / spent.episodes)} of the episodes were paid for in vain "
-        "or wait."
+        f"{percent(1 - spent.accepted / spent.episodes)} of the episodes were "
+        "rejected or wait."
     )
 
 
@@ -158,4 +158,4 @@ def _figures(spent: CollectionCost, scope: Scope, unit: str) -> list[BigNumber]:
     ]
 
 
-CHART = Chart(draw, "What does a good hour cost?", "Throughput and cost", place=20)
+CHART = Chart(draw, "What does a good hour cost?", "Coverage and cost", place=50)

@@ -109,4 +109,4 @@ def _words(name: str | None) -> str:
     return "not stated" if name is None else name.replace("_", " ")
 
 
-CHART = Chart(draw, "Why do episodes fail?", "Failures", place=10)
+CHART = Chart(draw, "Why do episodes fail?", "Quality", place=30)

@@ -1,4 +1,4 @@
-"""Where and since when are episodes refused? Refused shares by week."""
+"""Where and since when are episodes rejected? Rejected shares by week."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class RefusalCell:
     name: str | None
     first: int
     judged: int
-    refused: int
+    rejected: int
 
     @property
     def share(self) -> float:
-        """Refused of those judged."""
-        return self.refused / self.judged
+        """Rejected of those judged."""
+        return self.rejected / self.judged
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class RefusalHistory:
 
 
 def refusal_history(connection: Connection, scope: Scope, column: Column) -> RefusalHistory:
-    """The refused shares of the groups with most episodes, by day, week or four weeks."""
+    """The rejected shares of the groups with most episodes, by day, week or four weeks."""
     rows = sum_episodes(
         connection, scope.meeting(Known("recorded", True)),
-        count_of(Not(CONDITIONS["not judged"])), count_of(CONDITIONS["accepted"]),
+        count_of(Not(CONDITIONS["unchecked"])), count_of(CONDITIONS["accepted"]),
         by=(column, "day"),
     )  # fmt: skip
     judged = [(name, at, count, count - good) for name, at, count, good in rows if count]
@@ -57,10 +57,10 @@ def refusal_history(connection: Connection, scope: Scope, column: Column) -> Ref
     start, days = columns.start, columns.step
     sums: dict[tuple[str | None, int], list[int]] = {}
     totals: dict[str | None, int] = {}
-    for name, at, count, refused in judged:
+    for name, at, count, rejected in judged:
         cell = sums.setdefault((name, start + (at - start) // days * days), [0, 0])
         cell[0] += count
-        cell[1] += refused
+        cell[1] += rejected
         totals[name] = totals.get(name, 0) + count
     kept = sorted(totals, key=lambda name: -totals[name])[:_MOST_NAMES]
     names = sorted(kept, key=lambda name: (name is None, name or ""))
@@ -69,8 +69,8 @@ def refusal_history(connection: Connection, scope: Scope, column: Column) -> Ref
         firsts=list(columns),
         days=days,
         moments=[
-            RefusalCell(name, at, count, refused)
-            for (name, at), (count, refused) in sums.items()
+            RefusalCell(name, at, count, rejected)
+            for (name, at), (count, rejected) in sums.items()
             if name in kept
         ],
     )
@@ -81,7 +81,7 @@ _LEAST = 10
 
 
 def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawing:
-    """The share of refused episodes of every station (or other) in every week."""
+    """The share of rejected episodes of every station (or other) in every week."""
     if by not in _COLUMNS:
         raise UnknownNameError("column", by, _COLUMNS)
     column = cast(Column, by)
@@ -110,7 +110,7 @@ def draw(connection: Connection, scope: Scope, *, by: str = "station") -> Drawin
             most=max(0.25, *(each.share for each in history.moments)),
             tone="bad",
         ),
-        notes=(f"Refused episodes of those judged; a column is {counted(history.days, 'day')}.",),
+        notes=(f"Rejected episodes of those judged; a column is {counted(history.days, 'day')}.",),
         choices=choices,
     )
 
@@ -129,7 +129,7 @@ def _cell(
     return HeatCell(
         value=moment.share,
         text=f"{100 * moment.share:.0f}",
-        detail=f"{where}: {percent(moment.share)} of {counted(moment.judged, 'episode')} refused",
+        detail=f"{where}: {percent(moment.share)} of {counted(moment.judged, 'episode')} rejected",
         query=scope.query(equals(column, name), *on_days(first, days)),
     )
 
@@ -139,17 +139,17 @@ def _sentence(moments: list[RefusalCell], firsts: list[int]) -> str:
     if not large:
         return f"Too early to tell: no cell has {_LEAST} judged episodes."
     worst = max(large, key=lambda each: each.share)
-    if not worst.refused:
-        return "Nowhere: nothing was refused."
+    if not worst.rejected:
+        return "Nowhere: nothing was rejected."
     latest = [each for each in large if each.first == firsts[-1]]
     now = max(latest, key=lambda each: each.share, default=None)
     said = (
         f"The worst was {worst.name or 'not stated'} from {day(worst.first)}: "
-        f"{percent(worst.share)} refused"
+        f"{percent(worst.share)} rejected"
     )
     if now is None or now == worst:
         return f"{said}."
     return f"{said}; lately it is {now.name or 'not stated'} with {percent(now.share)}."
 
 
-CHART = Chart(draw, "Where, and since when, are episodes refused?", "Failures", place=20)
+CHART = Chart(draw, "Where, and since when, are episodes rejected?", "Today", place=50)

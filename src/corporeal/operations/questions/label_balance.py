@@ -157,4 +157,4 @@ def _sentence(found: list[LabelBalance]) -> str:
     )
 
 
-CHART = Chart(draw, "Are labels balanced?", "Coverage", place=30, wide=True)
+CHART = Chart(draw, "Are labels balanced?", "Coverage and cost", place=30)

@@ -134,6 +134,7 @@ def _marks(histories: Sequence[OperatorHistory], scope: Scope, metric: str) -> H
             for each, sums in ((one, _by_column(one, columns)) for one in histories)
         ],
         most=1.0,
+        as_lines=True,
         empty_means="nothing recorded",
     )
 
@@ -167,4 +168,4 @@ def _cell(
     )
 
 
-CHART = Chart(draw, "Whose quality changed?", "People and stations", place=10, wide=True)
+CHART = Chart(draw, "Whose quality changed?", "Today", place=10, wide=True)

@@ -7,7 +7,6 @@ from corporeal.operations.outcome import chart_outcomes
 CHART = chart_outcomes(
     "operator",
     "Do operators differ in what is accepted?",
-    "People and stations",
-    place=30,
-    wide=True,
+    "Quality",
+    place=40,
 )

@@ -72,4 +72,4 @@ def _sentence(found: ProposalBias) -> str:
     return f"Not much: {told}."
 
 
-CHART = Chart(draw, "Do proposals sway people?", "Annotation", place=40)
+CHART = Chart(draw, "Do proposals sway people?", "Quality", place=100)

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from corporeal.operations.outcome import chart_outcomes
 
-CHART = chart_outcomes(
-    "station", "Which station produces the failures?", "People and stations", place=10
-)
+CHART = chart_outcomes("station", "Which station produces the failures?", "Quality", place=50)

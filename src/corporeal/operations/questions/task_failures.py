@@ -1,7 +1,7 @@
-"""Which task is refused most often? Outcomes by task."""
+"""Which task is rejected most often? Outcomes by task."""
 
 from __future__ import annotations
 
 from corporeal.operations.outcome import chart_outcomes
 
-CHART = chart_outcomes("task", "Which task is refused most often?", "Quality", place=30)
+CHART = chart_outcomes("task", "Which task is rejected most often?", "Quality", place=60)

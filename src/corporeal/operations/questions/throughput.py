@@ -141,4 +141,4 @@ def _stack(span: DaySpan, scope: Scope) -> Stack:
     )
 
 
-CHART = Chart(draw, "How many good hours do we make in a day?", "Throughput and cost", place=10)
+CHART = Chart(draw, "How many good hours do we make in a day?", "Today", place=40, wide=True)

@@ -32,7 +32,7 @@ def list_waiting(connection: Connection, scope: Scope) -> list[Waiting]:
     """Episodes in quarantine, episodes that nobody has judged, and open reviews."""
     said: dict[Outcome, str] = {
         "quarantined": "in quarantine: accept or reject",
-        "not judged": "not judged: run corporeal check",
+        "unchecked": "not checked: run corporeal check",
     }
     found = [
         Waiting(words, *_count(connection, scope, outcome), CONDITIONS[outcome])
@@ -100,4 +100,4 @@ def _sentence(found: list[Waiting], decided: int) -> str:
     return f"{said}."
 
 
-CHART = Chart(draw, "What is waiting for a person?", "Alerts", place=20, wide=True)
+CHART = Chart(draw, "What is waiting for a person?", "Today", place=30)

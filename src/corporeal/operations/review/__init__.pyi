@@ -21,6 +21,7 @@ from .queue import items_of as items_of
 from .queue import recent_decisions as recent_decisions
 from .queue import skip as skip
 from .queue import take_next as take_next
+from .review import SEEN_SHARE as SEEN_SHARE
 from .review import Review as Review
 from .review import ReviewProgress as ReviewProgress
 from .review import SamplingRequest as SamplingRequest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from sqlalchemy import Connection, delete
@@ -33,6 +34,7 @@ from corporeal.operations.review.queue import (
 )
 from corporeal.operations.review.review import (
     NEIGHBOUR,
+    SEEN_SHARE,
     Review,
     ReviewProgress,
     close_row,
@@ -55,6 +57,8 @@ REASONS: Mapping[str, Verdict] = {
 }
 """Why an episode is rejected, and the state that this gives it."""
 LONGEST_TEXT, LONGEST_KEY, MOST_SECONDS = 500, 64, 3600.0
+FASTEST = 4.0
+"""The highest speed that Studio plays at."""
 _GOOD = ("accepted", "annotated", "released")
 
 
@@ -64,12 +68,16 @@ class ReviewConflictError(CatalogError):
 
 @dataclass(frozen=True)
 class ReviewChoice:
-    """What a reviewer chose. `key` is made by whoever sends it: the same key is the same choice."""
+    """What a reviewer chose. `key` is made by whoever sends it: the same key is the same choice.
+
+    `shown` is the share of the episode that was on the screen; none where nobody measured it.
+    """
 
     decision: Verb
     reason: str | None = None
     text: str = ""
     seconds: float | None = None
+    shown: float | None = None
     key: str | None = None
     version: int | None = None
 
@@ -120,16 +128,19 @@ def decide(
     if row.state == "erased":
         raise ReviewConflictError(f"episode {episode} was erased; it can no longer be judged.")
     new, note, releases = _effect(connection, row, choice, by)
+    stamp = now()
+    shown = _possible(choice.shown, item, row, stamp)
     _write(connection, item, {
         "decision": choice.decision, "why": choice.why, "decided_by": by.name,
-        "decided_at": now(), "seconds": _seconds(choice.seconds),
+        "decided_at": stamp, "seconds": _seconds(choice.seconds), "shown": shown,
     })  # fmt: skip
     pulled = tuple(pull_neighbours(connection, review, row)) if choice.decision == "reject" else ()
     earlier = decisions_of(connection, [episode]).get(episode)
     record(connection, [Change(by.name, "review", f"episode:{episode}", choice.why, {
         "review": review.name, "decision": choice.decision, "reason": choice.reason,
         "key": choice.key, "from": row.state, "to": new, "pulled": list(pulled),
-        "waits": note == _WAITS, "verdict": row.verdict,
+        "waits": note == _WAITS, "verdict": row.verdict, "shown": shown,
+        "unseen": shown is not None and choice.decision == "accept" and shown < SEEN_SHARE,
         "earlier": None if earlier is None else asdict(earlier),
     })])  # fmt: skip
     if note != _WAITS:
@@ -152,7 +163,7 @@ def undo(
     before = _last_event(connection, review, episode) or {}
     state, note = _returned(row.state, before)
     _write(connection, item, dict.fromkeys(
-        ("decision", "why", "decided_by", "decided_at", "seconds")
+        ("decision", "why", "decided_by", "decided_at", "seconds", "shown")
     ))  # fmt: skip
     connection.execute(delete(REVIEW_ITEM).where(
         REVIEW_ITEM.c.review == review.name, REVIEW_ITEM.c.because == f"{NEIGHBOUR}{episode}",
@@ -192,7 +203,7 @@ def close_review(
             decide_episodes(connection, [item.episode], verdict, who=by.name, why=why)
     progress = progress_of(connection, review)
     details = {"lot": progress.lot.state, "words": progress.lot.words, "decided": progress.decided,
-               "items": progress.items, "applied": applied}  # fmt: skip
+               "items": progress.items, "applied": applied, "unseen": progress.unseen}  # fmt: skip
     return close_row(connection, review, by=by, details=details), progress
 
 
@@ -286,6 +297,17 @@ def _write(connection: Connection, item: ReviewItem, values: Mapping[str, Any]) 
 
 def _seconds(given: float | None) -> float | None:
     return None if given is None else min(max(given, 0.0), MOST_SECONDS)
+
+
+def _possible(claimed: float | None, item: ReviewItem, row: EpisodeRow, stamp: str) -> float | None:
+    """What was shown, at most what can have been since the episode was taken, at full speed."""
+    if claimed is None:
+        return None
+    if item.taken_at is None or row.duration_s is None:
+        return 0.0
+    passed = (datetime.fromisoformat(stamp) - datetime.fromisoformat(item.taken_at)).total_seconds()
+    most = FASTEST * passed / row.duration_s if row.duration_s > 0 else 1.0
+    return min(max(claimed, 0.0), most, 1.0)
 
 
 def _said(review: Review, decision: str, why: str | None) -> str:

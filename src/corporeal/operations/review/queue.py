@@ -14,7 +14,7 @@ from corporeal.catalog.episodes import EpisodeRow, UnknownEpisodeError, find_nam
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.query import DAY_NS, PRESENT, And, episode_meets, read_fields
 from corporeal.catalog.tables import REVIEW_ITEM
-from corporeal.operations.review.review import NEIGHBOUR, Review
+from corporeal.operations.review.review import NEIGHBOUR, SEEN_SHARE, Review
 from corporeal.operations.scope import equals, on_days
 
 TAKEN_FOR = timedelta(minutes=10)
@@ -43,7 +43,13 @@ class ReviewItem:
     decided_by: str | None
     decided_at: str | None
     seconds: float | None
+    shown: float | None
     version: int
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether it was accepted although too little of it was on the screen."""
+        return self.decision == "accept" and self.shown is not None and self.shown < SEEN_SHARE
 
 
 @dataclass(frozen=True)

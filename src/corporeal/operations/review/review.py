@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, and_, case, func, insert, select, update
 
 from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.database import CatalogError
@@ -41,6 +41,8 @@ DRAWN, QUARANTINED, NEIGHBOUR = "drawn", "quarantined", "neighbour of "
 """Why an episode is in a review."""
 MOST = 10_000
 """Episodes of one review; more is the work of months."""
+SEEN_SHARE = 0.6
+"""Who accepts an episode of which less was on the screen has not seen it."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -83,12 +85,17 @@ class Review:
 
 @dataclass(frozen=True)
 class ReviewProgress:
-    """How far a review is; only episodes that were drawn by chance count for the lot."""
+    """How far a review is; only episodes that were drawn by chance count for the lot.
+
+    `unseen` were accepted with too little of them on the screen; of `unknown` nobody knows it.
+    """
 
     items: int
     decided: int
     accepted: int
     rejected: int
+    unseen: int
+    unknown: int
     neighbours: int
     seconds: float
     plan: SamplingPlan
@@ -155,9 +162,13 @@ def reviews(connection: Connection) -> list[Review]:
 def progress_of(connection: Connection, review: Review) -> ReviewProgress:
     """How far a review is and what it says of the lot."""
     kind, decision = REVIEW_ITEM.c.because, REVIEW_ITEM.c.decision
+    shown = REVIEW_ITEM.c.shown
+    accepts = decision == "accept"
     query = (
         select(REVIEW_ITEM.c.stratum, kind.like(f"{NEIGHBOUR}%").label("near"),
                (kind == DRAWN).label("drawn"), decision,
+               func.sum(case((and_(accepts, shown < SEEN_SHARE), 1), else_=0)).label("unseen"),
+               func.sum(case((and_(accepts, shown.is_(None)), 1), else_=0)).label("unknown"),
                func.count().label("items"), func.sum(REVIEW_ITEM.c.seconds).label("seconds"))
         .where(REVIEW_ITEM.c.review == review.name)
         # What was erased before anybody had decided on it no longer counts.
@@ -176,16 +187,31 @@ def progress_of(connection: Connection, review: Review) -> ReviewProgress:
         return sum(row["items"] for row in rows if all(row[k] == v for k, v in asked.items()))
 
     accepted, rejected = count(decision="accept"), count(decision="reject")
+    unseen, unknown = (sum(int(row[name]) for row in rows) for name in ("unseen", "unknown"))
+    lot = judge_lot(plan, strata)
     return ReviewProgress(
         items=count(),
         decided=accepted + rejected,
         accepted=accepted,
         rejected=rejected,
+        unseen=unseen,
+        unknown=unknown,
         neighbours=count(near=True),
         seconds=float(sum(row["seconds"] or 0 for row in rows)),
         plan=plan,
-        lot=judge_lot(plan, strata),
+        lot=replace(lot, words=lot.words + _looked(accepted, unseen, unknown)),
     )
+
+
+def _looked(accepted: int, unseen: int, unknown: int) -> str:
+    """What a statement of the lot adds where acceptances do not prove that somebody looked."""
+    of = f"of {accepted} accepted" if accepted > 1 else "accepted"
+    said = ""
+    if unseen:
+        said += f"; {unseen} {of} unseen (less than {100 * SEEN_SHARE:.0f} % shown)"
+    if unknown:
+        said += f"; {unknown} {of} outside Studio, what was shown is not known"
+    return said
 
 
 def close_row(

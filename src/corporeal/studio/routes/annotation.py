@@ -14,7 +14,7 @@ from corporeal.catalog.permission import Actor, may
 from corporeal.episode.recording import recording_of
 from corporeal.labelling.annotation import Annotation, Edit
 from corporeal.labelling.frames import Frames, end_ns, reference_stream
-from corporeal.labelling.queues import add_seconds
+from corporeal.labelling.queues import add_seconds, return_task, skip_task
 from corporeal.labelling.review import (
     IncompleteError,
     LabelComment,
@@ -66,7 +66,7 @@ class WorkbenchTask(BaseModel):
     assigned_to: str | None
     closed: str | None = Field(description="why the visitor can only look; null if they can work")
     returned: str | None
-    is_double: bool
+    is_double: bool | None = Field(description="null for those who must not know")
     has_proposals: bool
     seconds: float
     settings: dict[str, Any]
@@ -121,6 +121,12 @@ class TimeSpent(BaseModel):
     seconds: float = Field(ge=0, le=3600)
 
 
+class ReturnedTask(BaseModel):
+    """Why an annotator gives a task back; the lead reads it."""
+
+    why: str = Field("", max_length=2000)
+
+
 class NewComment(BaseModel):
     """A remark; `time_ns` puts it at a moment."""
 
@@ -158,6 +164,7 @@ def one_task(task_id: TaskId, studio: StudioDep, actor: Annotator) -> WorkbenchT
     """A task with its taxonomy and all its edits; nothing of who else labels the episode."""
     with studio.workspace.database.read() as connection:
         task = find_task(connection, task_id, seen_by=actor)
+        is_lead = may(actor, "judge")
         taxonomy = kept_taxonomy(connection, task.taxonomy)
         made = [
             MadeEdit(**dict(each.edit), who=each.who, at=each.at)
@@ -167,10 +174,16 @@ def one_task(task_id: TaskId, studio: StudioDep, actor: Annotator) -> WorkbenchT
         reasons = return_reasons(connection, [task.id]) if is_back else {}
     frames = task.frames or _read_frames(studio, task)
     return WorkbenchTask(
-        **vars(task) | {"start": task.begun_with, "content": task.annotation, "taxonomy": taxonomy},
+        **vars(task)
+        | {
+            "start": task.begun_with,
+            "content": task.annotation,
+            "taxonomy": taxonomy,
+            "settings": _told(task, is_lead=is_lead),
+        },
         closed=_why_closed(task, actor),
         returned=reasons.get(task.id),
-        is_double=task.pair is not None,
+        is_double=task.pair is not None if is_lead else None,
         has_proposals=any(each.source == "proposal" for each in task.begun_with.segments),
         edits=made,
         reference=frames.stream,
@@ -215,6 +228,25 @@ def hand_in(task_id: TaskId, studio: StudioDep, actor: Annotator) -> SubmittedTa
     except IncompleteError as error:
         return SubmittedTask(submitted=False, missing=list(error.complaints))
     return SubmittedTask(submitted=True, missing=[])
+
+
+@ROUTER.post("/label-tasks/{task_id}/skip", status_code=204)
+def skip(task_id: TaskId, studio: StudioDep, actor: Annotator) -> None:
+    """Leave a task for later: it comes again after all the others."""
+    with studio.workspace.database.write() as connection:
+        skip_task(connection, task_id, by=actor)
+
+
+@ROUTER.post("/label-tasks/{task_id}/return", status_code=204)
+def return_to_queue(
+    task_id: TaskId, studio: StudioDep, actor: Annotator, wish: ReturnedTask
+) -> None:
+    """Give a task back: others get it, whoever returns it does not get it again."""
+    with studio.workspace.database.write() as connection:
+        made = return_task(connection, task_id, by=actor, why=wish.why)
+        if wish.why:
+            add_comment(connection, made.episode, f"Returned: {wish.why}", by=actor,
+                        task_id=task_id)  # fmt: skip
 
 
 @ROUTER.post("/label-tasks/{task_id}/seconds")
@@ -263,6 +295,12 @@ def resolve(
         ):
             raise CatalogError(f"comment {number} is not one of task {task_id}.")
         return _shown(resolve_comment(connection, number, by=actor))
+
+
+def _told(task: LabelTask, *, is_lead: bool) -> dict[str, Any]:
+    """The settings of a task; an annotator is not told which of two people they are."""
+    kept_back = () if is_lead else ("place", "returned_by")
+    return {name: value for name, value in task.settings.items() if name not in kept_back}
 
 
 def _read_frames(studio: Studio, task: LabelTask) -> Frames:

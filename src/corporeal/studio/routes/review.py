@@ -15,6 +15,7 @@ from corporeal.operations.review import (
     CONFIDENCE,
     DEFAULT_SHARE,
     REASONS,
+    SEEN_SHARE,
     DecisionResult,
     LotVerdict,
     Review,
@@ -77,8 +78,11 @@ class ReviewFacts(BaseModel):
     decided: int
     accepted: int
     rejected: int
+    unseen: int
+    unknown: int
     neighbours: int
     seconds: float
+    seen_share: float = Field(description="who accepts with less of it shown is asked once")
     plan: PlanFacts
     lot: LotVerdict
 
@@ -127,6 +131,7 @@ class NewDecision(BaseModel):
     reason: str | None = Field(None, max_length=40)
     text: str = Field("", max_length=500)
     seconds: float | None = Field(None, ge=0, le=1e6, allow_inf_nan=False)
+    shown: float = Field(0.0, ge=0, le=1, allow_inf_nan=False)
     key: str = Field(min_length=8, max_length=64)
     version: int = Field(ge=0, le=2**31)
 
@@ -153,6 +158,7 @@ def _facts(review: Review, progress: ReviewProgress) -> ReviewFacts:
         **vars(progress) | {"plan": _plan(progress.plan)},
         by=review.settings["by"],
         seed=review.settings["seed"],
+        seen_share=SEEN_SHARE,
     )
 
 

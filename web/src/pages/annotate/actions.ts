@@ -7,6 +7,7 @@ import {
   beginAt,
   confirm,
   type Edge,
+  inLane,
   mergeNext,
   moveEdge,
   relabel,
@@ -99,7 +100,9 @@ export function setLabel(bench: Bench, name: string): void {
 }
 
 export function splitHere(bench: Bench): void {
-  const there = segmentAt(bench.content, bench.lane.name, nowNs(bench));
+  const now = nowNs(bench);
+  const chosen = bench.segment?.lane === bench.lane.name ? [bench.segment] : [];
+  const there = segmentAt([...chosen, ...inLane(bench.content, bench.lane.name)], now);
   const id = newId();
   stopLooking(bench.clock);
   if (there && bench.do("split", split(there, nowNs(bench), id)))
@@ -107,7 +110,8 @@ export function splitHere(bench: Bench): void {
 }
 
 export function mergeOn(bench: Bench): void {
-  if (bench.segment) bench.do("merge", mergeNext(bench.content, bench.segment));
+  const { segment, content } = bench;
+  if (segment) bench.do("merge", mergeNext(content, laneOf(bench, segment.lane), segment));
 }
 
 /** Take the selected segment away and go on with the boundary after it. */

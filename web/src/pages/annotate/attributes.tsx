@@ -63,6 +63,8 @@ function Attribute({
       className="attribute"
       data-asked={isAsked}
       data-unsaid={isUnsaid(value)}
+      data-proposed={!segment.confirmed && !isUnsaid(value)}
+      data-attribute={name}
       role="group"
       aria-label={words(name)}
       onFocus={onAsk}

@@ -1,5 +1,6 @@
 import { nameOf } from "../../api/names";
 import { Link } from "../../parts/link";
+import { LeaveTask } from "./leave_task";
 import { SavedNote } from "./saved_note";
 import type { Bench } from "./use_bench";
 import { useTimeSpent } from "./use_time_spent";
@@ -8,10 +9,11 @@ export interface BenchHeadProps {
   bench: Bench;
   isHandingIn: boolean;
   onHandIn: () => void;
+  onSaid: (said: string | null) => void;
 }
 
 /** Which task it is, whether it is saved, how long it took, and the way to hand it in. */
-export function BenchHead({ bench, isHandingIn, onHandIn }: BenchHeadProps) {
+export function BenchHead({ bench, isHandingIn, onHandIn, onSaid }: BenchHeadProps) {
   const { task, episode, work, canEdit } = bench;
   const { seconds, isIdle } = useTimeSpent(task.id, task.seconds, canEdit);
   return (
@@ -32,7 +34,7 @@ export function BenchHead({ bench, isHandingIn, onHandIn }: BenchHeadProps) {
       {task.is_double && (
         <span
           className="chip"
-          title="Somebody else labels this episode too; neither of you sees the other's work."
+          title="Two people label this episode and do not see each other's work. Annotators are not told."
         >
           double
         </span>
@@ -68,6 +70,7 @@ export function BenchHead({ bench, isHandingIn, onHandIn }: BenchHeadProps) {
         >
           Redo
         </button>
+        <LeaveTask bench={bench} onSaid={onSaid} />
         <button
           type="button"
           className="primary"

@@ -6,7 +6,7 @@ export function labelKeys(lane: LabelLane): Map<string, string> {
   const keys = new Map<string, string>();
   const taken = new Set<string>();
   for (const { name, key } of lane.labels) {
-    if (!key) continue;
+    if (!key || key.toLowerCase() === objectKey) continue;
     keys.set(key.toLowerCase(), name);
     taken.add(name);
   }
@@ -20,8 +20,11 @@ export function labelKeys(lane: LabelLane): Map<string, string> {
   return keys;
 }
 
+/** Leads into the field for the object, whatever a taxonomy asks for. */
+const objectKey = "o";
+
 /** Letters that do something else wherever no taxonomy asks for them. */
-const reserved = new Set(["u", "n", "p", "x", "m", "e", "i", "c", "z", "a"]);
+const reserved = new Set(["u", "n", "p", "x", "m", "e", "i", "c", "z", "a", objectKey]);
 
 export function keyOf(lane: LabelLane, label: string): string | null {
   for (const [key, name] of labelKeys(lane)) if (name === label) return key;

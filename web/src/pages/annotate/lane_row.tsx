@@ -6,28 +6,45 @@ export interface LaneRowProps {
   bench: Bench;
   lane: LabelLane;
   segments: readonly Segment[];
+  /** The row of each label; more than one where contacts meet. */
+  rows: ReadonlyMap<string, number>;
   /** Where a time lies, in hundredths of the track. */
   place: (timeNs: number) => number;
+}
+
+export const ROW_PX = 20;
+
+export function countRows(rows: ReadonlyMap<string, number>): number {
+  return Math.max(0, ...rows.values()) + 1;
 }
 
 /** From here on a proposal need not say how sure it is. */
 const sure = 0.9;
 
 /** The segments of one lane; those that are only proposed are hatched. */
-export function LaneRow({ bench, lane, segments, place }: LaneRowProps) {
+export function LaneRow({ bench, lane, segments, rows, place }: LaneRowProps) {
   const isActive = bench.lane.name === lane.name;
+  const count = countRows(rows);
   return (
     <div
       className="lane-row"
       data-lane={lane.name}
       data-tiles={lane.tiles}
       data-active={isActive}
+      style={count > 1 ? { height: count * ROW_PX } : undefined}
       role="list"
       aria-label={lane.title}
     >
       {!segments.length && <span className="lane-hint">{hintOf(bench, lane, isActive)}</span>}
       {segments.map((segment) => (
-        <LaneSegment key={segment.id} bench={bench} lane={lane} segment={segment} place={place} />
+        <LaneSegment
+          key={segment.id}
+          bench={bench}
+          lane={lane}
+          segment={segment}
+          row={count > 1 ? (rows.get(segment.label) ?? 0) : null}
+          place={place}
+        />
       ))}
     </div>
   );
@@ -44,8 +61,9 @@ function LaneSegment({
   bench,
   lane,
   segment,
+  row,
   place,
-}: Omit<LaneRowProps, "segments"> & { segment: Segment }) {
+}: Omit<LaneRowProps, "segments" | "rows"> & { segment: Segment; row: number | null }) {
   const { line, selected, taxonomy } = bench;
   const [from, to] = [place(segment.start_ns), place(segment.end_ns)];
   if (to < -1 || from > 101) return null;
@@ -74,6 +92,7 @@ function LaneSegment({
           left: `${left}%`,
           width: `max(3px, ${right - left}%)`,
           "--ink-of": inkOf(lane, segment.label),
+          ...(row === null ? {} : { top: row * ROW_PX, height: ROW_PX - 1 }),
         } as React.CSSProperties
       }
       title={`${name}${said.length ? ` · ${said.join(", ")}` : ""}${unsaid.length ? ` · not said: ${unsaid.map(words).join(", ")}` : ""}`}

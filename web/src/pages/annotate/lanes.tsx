@@ -7,9 +7,9 @@ import { TimeAxis } from "../../plots/time_axis";
 import { useWindow } from "../../plots/use_window";
 import { type ViewWindow, windowOf } from "../../plots/window";
 import { EventRow } from "./event_row";
-import { LaneRow } from "./lane_row";
+import { countRows, LaneRow, ROW_PX } from "./lane_row";
 import "./lanes.css";
-import { inLane } from "./segments";
+import { inLane, rowsOf } from "./segments";
 import type { Bench } from "./use_bench";
 import { useLaneDrag } from "./use_lane_drag";
 import { useWheelZoom } from "./use_wheel_zoom";
@@ -30,7 +30,11 @@ export function Lanes({ bench }: { bench: Bench }) {
   const boundary =
     held && selected ? (selected.edge === "start" ? held.start_ns : held.end_ns) : null;
   const rows = useMemo(
-    () => taxonomy.lanes.map((lane) => [lane, inLane(content, lane.name)] as const),
+    () =>
+      taxonomy.lanes.map((lane) => {
+        const segments = inLane(content, lane.name);
+        return [lane, segments, rowsOf(lane, segments)] as const;
+      }),
     [taxonomy, content],
   );
   return (
@@ -39,8 +43,15 @@ export function Lanes({ bench }: { bench: Bench }) {
         <TimeAxis view={view} inks={inks} />
         <div className="lanes-track">
           <EventRow bench={bench} place={place} snapNs={snap} />
-          {rows.map(([lane, segments]) => (
-            <LaneRow key={lane.name} bench={bench} lane={lane} segments={segments} place={place} />
+          {rows.map(([lane, segments, labels]) => (
+            <LaneRow
+              key={lane.name}
+              bench={bench}
+              lane={lane}
+              segments={segments}
+              rows={labels}
+              place={place}
+            />
           ))}
           {boundary !== null && boundary >= view.startNs && boundary <= view.endNs && (
             <div className="lanes-boundary" style={{ left: `${place(boundary)}%` }}>
@@ -53,9 +64,10 @@ export function Lanes({ bench }: { bench: Bench }) {
       <div className="lanes-names">
         <Zoom clock={bench.clock} view={view} />
         <span className="lanes-events-name muted">Detected events</span>
-        {rows.map(([lane, segments]) => (
+        {rows.map(([lane, segments, labels]) => (
           <LaneName
             key={lane.name}
+            rows={countRows(labels)}
             bench={bench}
             lane={lane}
             count={segments.length}
@@ -99,7 +111,7 @@ function Zoom({ clock, view }: { clock: Clock; view: ViewWindow }) {
         disabled={view.isWhole}
         onClick={() => view.reset()}
       >
-        Whole
+        Fit
       </button>
     </span>
   );
@@ -108,11 +120,13 @@ function Zoom({ clock, view }: { clock: Clock; view: ViewWindow }) {
 function LaneName({
   bench,
   lane,
+  rows,
   count,
   open,
 }: {
   bench: Bench;
   lane: LabelLane;
+  rows: number;
   count: number;
   open: number;
 }) {
@@ -126,6 +140,7 @@ function LaneName({
       type="button"
       className="quiet lanes-name"
       data-tiles={lane.tiles}
+      style={rows > 1 ? { height: rows * ROW_PX } : undefined}
       aria-pressed={isActive}
       title={`Work in ${lane.title}: its labels have the keys`}
       onClick={choose}

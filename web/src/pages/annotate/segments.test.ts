@@ -14,6 +14,7 @@ import {
   newSegment,
   relabel,
   remove,
+  rowsOf,
   split,
 } from "./segments";
 
@@ -129,7 +130,7 @@ test("an empty lane is filled to the end, one key per boundary", () => {
 test("splitting keeps both halves, merging undoes it", () => {
   const halves = done(tiled, split(of(tiled, "b"), 400, "n"));
   expect(seen(halves)).toHaveLength(4);
-  expect(seen(done(halves, mergeNext(halves, of(halves, "b"))))).toEqual(seen(tiled));
+  expect(seen(done(halves, mergeNext(halves, phases, of(halves, "b"))))).toEqual(seen(tiled));
   expect(split(of(tiled, "b"), 300, "n")).toEqual([]);
 });
 
@@ -199,4 +200,26 @@ test("verifying goes from one unconfirmed boundary to the next and ends", () => 
   expect(nextOpen(stops, { id: "a", edge: "start" })?.id).toBe("c");
   const all = { ...tiled, segments: tiled.segments.map((each) => ({ ...each, confirmed: true })) };
   expect(nextOpen(stopsOf(all, { lanes: [phases] } as never), null)).toBeNull();
+});
+
+test("a hand that holds can strike something: contacts of two labels meet, each in its own row", () => {
+  const touch: LabelLane = {
+    ...marks,
+    name: "left_contact",
+    kind: "contact",
+    labels: [label("holds"), label("presses"), label("bumps")],
+  };
+  const hold = newSegment("h", "left_contact", "holds", 100, 800);
+  const held: Annotation = { ...blank, segments: [hold] };
+  const both = done(held, beginAt(held, touch, "bumps", 300, "b", line));
+  const bump = of(both, "b");
+  expect([bump.start_ns < hold.end_ns, bump.label]).toEqual([true, "bumps"]);
+  expect(of(both, "h")).toEqual(hold);
+  expect([...rowsOf(touch, both.segments)]).toEqual([
+    ["holds", 0],
+    ["bumps", 1],
+  ]);
+  expect([...rowsOf(touch, [hold]).values()]).toEqual([0]);
+  expect(beginAt(both, touch, "holds", 400, "again", line)).toEqual([]);
+  expect(done(both, moveEdge(both, touch, bump, "end", 700, line)).segments).toHaveLength(2);
 });

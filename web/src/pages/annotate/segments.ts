@@ -1,5 +1,5 @@
-// What people do to segments, as steps of an edit. A lane's segments never overlap, and in a lane
-// that tiles two neighbours share their boundary: it is moved for both.
+// What people do to segments, as steps of an edit. Labels of a lane that exclude each other never
+// overlap, and in a lane that tiles two neighbours share their boundary: it is moved for both.
 import type { Step } from "../../api/annotation";
 import type { Annotation, LabelLane, Segment } from "../../api/schema";
 import type { FrameLine } from "./frame_line";
@@ -12,10 +12,28 @@ export function inLane(content: Annotation, lane: string): Segment[] {
     .sort((a, b) => a.start_ns - b.start_ns || a.end_ns - b.end_ns || (a.id < b.id ? -1 : 1));
 }
 
-export function segmentAt(content: Annotation, lane: string, timeNs: number): Segment | null {
-  return (
-    inLane(content, lane).find((each) => each.start_ns <= timeNs && timeNs < each.end_ns) ?? null
+/** What cannot hold together with a label: contacts of other labels can, all else excludes it. */
+export function besideLabel(content: Annotation, lane: LabelLane, label: string): Segment[] {
+  const all = inLane(content, lane.name);
+  return lane.kind === "contact" ? all.filter((each) => each.label === label) : all;
+}
+
+/** The row of every label: where contacts of two labels meet, each label has one of its own. */
+export function rowsOf(lane: LabelLane, segments: readonly Segment[]): Map<string, number> {
+  const meet = segments.some((one) =>
+    segments.some(
+      (other) =>
+        one.label !== other.label && one.start_ns < other.end_ns && other.start_ns < one.end_ns,
+    ),
   );
+  const there = lane.labels
+    .map(({ name }) => name)
+    .filter((name) => segments.some(({ label }) => label === name));
+  return new Map(there.map((name, place) => [name, lane.kind === "contact" && meet ? place : 0]));
+}
+
+export function segmentAt(segments: readonly Segment[], timeNs: number): Segment | null {
+  return segments.find((each) => each.start_ns <= timeNs && timeNs < each.end_ns) ?? null;
 }
 
 export function newSegment(
@@ -40,9 +58,10 @@ export function newSegment(
 
 function neighbours(
   content: Annotation,
+  lane: LabelLane,
   segment: Segment,
 ): { before: Segment | null; after: Segment | null } {
-  const all = inLane(content, segment.lane);
+  const all = besideLabel(content, lane, segment.label);
   const place = all.findIndex((each) => each.id === segment.id);
   return { before: all[place - 1] ?? null, after: all[place + 1] ?? null };
 }
@@ -56,7 +75,7 @@ export function moveEdge(
   timeNs: number,
   line: FrameLine,
 ): Step[] {
-  const { before, after } = neighbours(content, segment);
+  const { before, after } = neighbours(content, lane, segment);
   const other = edge === "start" ? before : after;
   const touching =
     lane.tiles &&
@@ -116,12 +135,13 @@ export function beginAt(
   id: string,
   line: FrameLine,
 ): Step[] {
-  const there = segmentAt(content, lane.name, timeNs);
+  const all = besideLabel(content, lane, label);
+  const there = segmentAt(all, timeNs);
   if (there && there.start_ns === timeNs) return relabel(there, label, lane);
   if (there && lane.tiles) return split(there, timeNs, id, label);
   if (there) return [];
   if (timeNs >= line.endNs) return [];
-  const next = inLane(content, lane.name).find((each) => each.start_ns > timeNs);
+  const next = all.find((each) => each.start_ns > timeNs);
   const room = next?.start_ns ?? line.endNs;
   const end = lane.tiles ? room : Math.min(room, line.moved(timeNs, usualFrames));
   return [{ put: newSegment(id, lane.name, label, timeNs, end) }];
@@ -140,7 +160,7 @@ export function draw(
   id: () => string,
 ): Step[] {
   if (toNs <= fromNs) return [];
-  const all = inLane(content, lane.name);
+  const all = besideLabel(content, lane, label);
   if (!lane.tiles) {
     const before = all.filter((each) => each.start_ns <= fromNs).at(-1);
     const after = all.find((each) => each.start_ns > fromNs);
@@ -171,7 +191,7 @@ export function relabel(segment: Segment, label: string, lane: LabelLane): Step[
 
 /** Take a segment away; in a lane that tiles the one before it, else the one after, fills the gap. */
 export function remove(content: Annotation, lane: LabelLane, segment: Segment): Step[] {
-  const { before, after } = neighbours(content, segment);
+  const { before, after } = neighbours(content, lane, segment);
   const steps: Step[] = [{ drop: segment.id }];
   if (!lane.tiles) return steps;
   if (before?.end_ns === segment.start_ns)
@@ -182,8 +202,8 @@ export function remove(content: Annotation, lane: LabelLane, segment: Segment): 
 }
 
 /** Join a segment with the one after it, under its own label. */
-export function mergeNext(content: Annotation, segment: Segment): Step[] {
-  const { after } = neighbours(content, segment);
+export function mergeNext(content: Annotation, lane: LabelLane, segment: Segment): Step[] {
+  const { after } = neighbours(content, lane, segment);
   if (!after) return [];
   return [{ drop: after.id }, { put: { ...segment, end_ns: after.end_ns } }];
 }

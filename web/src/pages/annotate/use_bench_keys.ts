@@ -43,10 +43,11 @@ function useKeysFirst(section: string, list: Key[], enabled: boolean): void {
       // Dialogs, such as the list of keys, cover the page.
       if (document.querySelector("dialog[open]")) return;
       const key = nameOf(event);
+      // Who has come to a button by keys means that button; after a click Enter accepts.
       if (
         (key === "Enter" || key === " ") &&
         event.target instanceof Element &&
-        event.target.closest(pressable)
+        event.target.closest(pressable)?.matches(":focus-visible")
       )
         return;
       const found = latest.current.find((each) => each.keys.includes(key));
@@ -64,6 +65,7 @@ export interface BenchKeyParts {
   bench: Bench;
   /** Answer the question about the selected segment with its n-th choice; false where there is none. */
   answer: (place: number) => boolean;
+  onObject: () => void;
   onInstruction: () => void;
   onComment: () => void;
   onHandIn: () => void;
@@ -72,6 +74,7 @@ export interface BenchKeyParts {
 export function useBenchKeys({
   bench,
   answer,
+  onObject,
   onInstruction,
   onComment,
   onHandIn,
@@ -79,7 +82,7 @@ export function useBenchKeys({
   const { clock, segment, lane, canEdit } = bench;
   const labels: Key[] = [...labelKeys(lane)].map(([key, name]) => ({
     keys: [key],
-    does: segment ? `Call it ${words(name)}` : `Begin ${words(name)} at this picture`,
+    does: segment ? `Label as ${words(name)}` : `Begin ${words(name)} at this picture`,
     run: () => setLabel(bench, name),
   }));
   useKeysFirst(`Labels of ${lane.title}`, labels, canEdit);
@@ -105,12 +108,12 @@ export function useBenchKeys({
     "Look",
     free([
       { keys: ["ArrowDown", "n"], does: "Next boundary", run: () => goTo(bench, 1) },
-      { keys: ["ArrowUp", "p"], does: "Boundary before", run: () => goTo(bench, -1) },
+      { keys: ["ArrowUp", "p"], does: "Previous boundary", run: () => goTo(bench, -1) },
       { keys: [" "], does: "Play or pause", run: () => clock.toggle() },
-      { keys: [","], does: "One picture back, whatever is selected", run: () => clock.step(-1) },
-      { keys: ["."], does: "One picture on, whatever is selected", run: () => clock.step(1) },
-      { keys: [";"], does: "To the event before", run: () => toEvent(bench, -1) },
-      { keys: ["'"], does: "To the next event", run: () => toEvent(bench, 1) },
+      { keys: [","], does: "Previous frame, whatever is selected", run: () => clock.step(-1) },
+      { keys: ["."], does: "Next frame, whatever is selected", run: () => clock.step(1) },
+      { keys: [";"], does: "Previous event", run: () => toEvent(bench, -1) },
+      { keys: ["'"], does: "Next event", run: () => toEvent(bench, 1) },
       { keys: ["Shift+ArrowDown"], does: "Work in the next lane", run: () => changeLane(bench, 1) },
       {
         keys: ["Shift+ArrowUp"],
@@ -127,6 +130,7 @@ export function useBenchKeys({
         does: "To the last picture",
         run: () => showMoment(clock, bench.line.timeOf(bench.line.count - 1)),
       },
+      { keys: ["o", "Alt+o"], does: "Name the object", run: onObject },
       { keys: ["i", "Alt+i"], does: "Write an instruction", run: onInstruction },
       { keys: ["c", "Alt+c"], does: "Write a comment at this picture", run: onComment },
     ]),
@@ -163,10 +167,10 @@ function changes(bench: Bench, onHandIn: () => void): Key[] {
     { keys: ["e", "="], does: "Boundary to the nearest event", run: () => snapToEvent(bench) },
     {
       keys: ["Backspace", "Delete"],
-      does: "Take it away; its neighbour fills the gap",
+      does: "Delete it; its neighbour fills the gap",
       run: () => removeSelected(bench),
     },
-    { keys: ["m", "\\"], does: "Join it with the one after it", run: () => mergeOn(bench) },
+    { keys: ["m", "\\"], does: "Merge it with the next", run: () => mergeOn(bench) },
   ];
   return [
     {
@@ -176,10 +180,10 @@ function changes(bench: Bench, onHandIn: () => void): Key[] {
     },
     ...(bench.segment ? nudges : []),
     { keys: ["x", "/"], does: "Split at this picture", run: () => splitHere(bench) },
-    { keys: ["u", "Ctrl+z"], does: "Undo, without end", run: () => void bench.book.undo() },
+    { keys: ["u", "Ctrl+z"], does: "Undo", run: () => void bench.book.undo() },
     {
       keys: ["Shift+u", "Ctrl+Shift+z"],
-      does: "Do again what was undone",
+      does: "Redo",
       run: () => void bench.book.redo(),
     },
     { keys: ["Ctrl+Enter"], does: "Submit", run: onHandIn },

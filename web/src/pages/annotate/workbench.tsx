@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { submitTask } from "../../api/annotation";
+import type { Segment } from "../../api/schema";
 import { Cameras } from "../../player/cameras";
 import { Signals } from "../../plots/signals";
 import { accept } from "./actions";
@@ -13,7 +14,7 @@ import { useComments } from "./comments";
 import { ConflictDialog } from "./conflict_dialog";
 import { Filmstrip } from "./filmstrip";
 import { HandedIn } from "./handed_in";
-import { choicesOf, labelOf } from "./label_keys";
+import { choicesOf, isUnsaid, labelOf } from "./label_keys";
 import { Lanes } from "./lanes";
 import { useMissing } from "./missing";
 import { say } from "./segments";
@@ -43,6 +44,7 @@ export function Workbench(parts: BenchParts) {
   useBenchKeys({
     bench,
     answer: (place) => answer(bench, asked, place, () => setAsked(null)),
+    onObject: () => openObject(bench, setTab, setAsked),
     onInstruction: () => openField(setTab, "episode", "bench-new-instruction"),
     onComment: () => openField(setTab, "comments", "bench-new-comment"),
     onHandIn: handIn.run,
@@ -50,11 +52,21 @@ export function Workbench(parts: BenchParts) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only watches what happens to the controls inside
     <div className="bench" onMouseDown={keepFocus} onKeyDown={leaveField}>
-      <BenchHead bench={bench} isHandingIn={handIn.isRunning} onHandIn={handIn.run} />
+      <BenchHead
+        bench={bench}
+        isHandingIn={handIn.isRunning}
+        onHandIn={handIn.run}
+        onSaid={handIn.say}
+      />
+      {canEdit && !task.has_proposals && (
+        <p className="bench-bar bench-note" role="note">
+          {whyEmpty(task)}
+        </p>
+      )}
       {task.closed && <p className="bench-bar">{task.closed}</p>}
       {task.returned && (
         <p className="bench-bar" role="status">
-          Given back: {task.returned}
+          Returned: {task.returned}
         </p>
       )}
       {handIn.said && (
@@ -117,6 +129,33 @@ function openField(setTab: (tab: Tab) => void, tab: Tab, id: string): void {
   document.getElementById(id)?.focus();
 }
 
+/** The field for the object: of what is selected, else of the first that does not name one. */
+function openObject(
+  bench: Bench,
+  setTab: (tab: Tab) => void,
+  setAsked: (name: string) => void,
+): void {
+  const { segment, content, taxonomy } = bench;
+  const asks = (each: Segment) =>
+    [labelOf(taxonomy, each.lane, each.label)].some((label) =>
+      [...(label?.attributes ?? []), ...(label?.optional ?? [])].includes(OBJECT),
+    );
+  const able = content.segments.filter(asks).sort((one, other) => one.start_ns - other.start_ns);
+  const found =
+    segment && asks(segment)
+      ? segment
+      : (able.find((each) => isUnsaid(each.attributes[OBJECT])) ?? able[0]);
+  if (!found) return;
+  flushSync(() => {
+    if (found.id !== segment?.id) bench.select({ id: found.id, edge: "start" }, "show");
+    setTab("label");
+  });
+  flushSync(() => setAsked(OBJECT));
+  document.querySelector<HTMLElement>(`[data-attribute=${OBJECT}] :is(input, button)`)?.focus();
+}
+
+const OBJECT = "object";
+
 /** Where there are proposals, work begins at the first that nobody has confirmed. */
 function useFirstBoundary(bench: Bench): void {
   const begun = useRef(false);
@@ -171,5 +210,12 @@ function useHandIn(bench: Bench, onMissing: () => void) {
       setRunning(false);
     }
   };
-  return { run: () => void run(), isRunning, said, isDone };
+  return { run: () => void run(), isRunning, said, isDone, say: setSaid };
+}
+
+/** Why nothing is proposed, so that nobody waits for it. */
+function whyEmpty({ settings, kind }: Bench["task"]): string {
+  if (settings.blind === true || kind === "qualify")
+    return "This one has no proposal, on purpose: say what you see.";
+  return "This one has no proposal: its signals show no event that a label begins with.";
 }

@@ -47,6 +47,7 @@ describe("a chart as a table", () => {
       cells: [[cell, cell]],
       most: 1,
       tone: "good",
+      as_lines: false,
       empty_means: "",
     });
     expect(made.rows.map((each) => each.cells[1])).toEqual(["red box", "ball"]);

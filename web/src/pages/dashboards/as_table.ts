@@ -102,5 +102,5 @@ const judged = {
   reference: "set the limits",
   within: "within",
   out: "out of limits",
-  unknown: "not judged",
+  unknown: "unchecked",
 };

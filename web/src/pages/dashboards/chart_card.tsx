@@ -1,5 +1,5 @@
-import { type MouseEvent, useEffect, useRef, useState } from "react";
-import { getChart, type Scope } from "../../api/dashboards";
+import { type MouseEvent, type RefObject, useEffect, useRef, useState } from "react";
+import { getChart, type Payload, type Scope } from "../../api/dashboards";
 import type { ChartAnswer, ChartFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { go } from "../../parts/router";
@@ -7,6 +7,7 @@ import { asTable } from "./as_table";
 import "./chart_card.css";
 import { ChartMarks } from "./chart_marks";
 import { Choices } from "./choices";
+import { saveCsv, savePng } from "./export_chart";
 import { Legend } from "./legend";
 import { PlainTable } from "./plain_table";
 import { Tooltip } from "./tooltip";
@@ -16,11 +17,15 @@ interface Props {
   scope: Scope;
   settings: Record<string, string>;
   isLinked: boolean;
+  /** Alone on the page. */
+  isLarge: boolean;
+  onLarge: () => void;
   onChoose: (name: string, value: string) => void;
 }
 
 /** One question with its answer; it loads and fails for itself. */
-export function ChartCard({ chart, scope, settings, isLinked, onChoose }: Props) {
+export function ChartCard(props: Props) {
+  const { chart, scope, settings, isLinked, isLarge, onLarge, onChoose } = props;
   const said = JSON.stringify(settings);
   const answer = useAnswer(
     (signal) => getChart(chart.id, scope, settings, signal),
@@ -38,7 +43,7 @@ export function ChartCard({ chart, scope, settings, isLinked, onChoose }: Props)
     <article
       id={chart.id}
       ref={card}
-      className={`chart-card card ${chart.wide ? "chart-wide" : ""} ${isLinked ? "chart-linked" : ""}`}
+      className={`chart-card card ${chart.wide ? "chart-wide" : ""} ${isLinked ? "chart-linked" : ""} ${isLarge ? "chart-large" : ""}`}
       aria-labelledby={`${chart.id}-title`}
       aria-busy={answer.waiting}
       onClick={follow}
@@ -46,6 +51,7 @@ export function ChartCard({ chart, scope, settings, isLinked, onChoose }: Props)
       <header>
         <h3 id={`${chart.id}-title`}>{chart.title}</h3>
         <span className="chart-tools">
+          {drawn && <Exports name={chart.id} payload={drawn} card={card} />}
           {drawn && drawn.kind !== "table" && (
             <button
               type="button"
@@ -56,6 +62,15 @@ export function ChartCard({ chart, scope, settings, isLinked, onChoose }: Props)
               Table
             </button>
           )}
+          <button
+            type="button"
+            className="quiet"
+            aria-label={isLarge ? "Show all charts" : `Enlarge: ${chart.title}`}
+            title={isLarge ? "Show all charts (Escape)" : "Enlarge"}
+            onClick={onLarge}
+          >
+            {isLarge ? "⤡" : "⤢"}
+          </button>
           <a
             className="quiet"
             href={`#${chart.id}`}
@@ -91,24 +106,65 @@ interface SaidProps {
 function Said({ answer, asRows, isOld, onChoose }: SaidProps) {
   const { payload } = answer;
   return (
-    <div className={isOld ? "chart-old" : undefined}>
-      <p className="chart-answer">{answer.answer}</p>
+    <div className={isOld ? "chart-said chart-old" : "chart-said"}>
+      <p className="chart-answer" title={answer.answer}>
+        {answer.answer}
+      </p>
       <Choices chart={answer.id} choices={answer.choices} onChoose={onChoose} />
       {payload?.kind === "stacked" && !asRows && <Legend tones={payload.legend} />}
       {payload ? (
         asRows ? (
-          <PlainTable table={asTable(payload)} />
+          <div className="chart-marks">
+            <PlainTable table={asTable(payload)} />
+          </div>
         ) : (
           <ChartMarks payload={payload} />
         )
       ) : null}
       {!payload && <p className="chart-advice">{answer.advice}</p>}
-      {answer.notes.map((each) => (
-        <p key={each} className="chart-note">
-          {each}
-        </p>
-      ))}
+      <div className="chart-notes">
+        {answer.notes.map((each) => (
+          <p key={each} className="chart-note">
+            {each}
+          </p>
+        ))}
+      </div>
     </div>
+  );
+}
+
+function Exports({
+  name,
+  payload,
+  card,
+}: {
+  name: string;
+  payload: Payload;
+  card: RefObject<HTMLElement | null>;
+}) {
+  const [said, setSaid] = useState("");
+  const png = () => {
+    if (card.current)
+      savePng(name, card.current).then(
+        () => setSaid(""),
+        (error: Error) => setSaid(error.message),
+      );
+  };
+  return (
+    <>
+      {said && <span role="alert">{said}</span>}
+      <button
+        type="button"
+        className="quiet"
+        title="Save the numbers as CSV"
+        onClick={() => saveCsv(name, payload)}
+      >
+        CSV
+      </button>
+      <button type="button" className="quiet" title="Save the chart as a picture" onClick={png}>
+        PNG
+      </button>
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Payload } from "../../api/dashboards";
 import { asTable } from "./as_table";
 import { BarsChart } from "./bars_chart";
+import { ChartRoom, useRoom } from "./chart_room";
 import { FiguresView } from "./figures_view";
 import { HeatTable } from "./heat_table";
 import { HistogramChart } from "./histogram_chart";
@@ -8,9 +9,21 @@ import { LineChart } from "./line_chart";
 import { PlainTable } from "./plain_table";
 import { StackedColumns } from "./stacked_columns";
 import { StackedRows } from "./stacked_rows";
+import { TrendLines } from "./trend_lines";
 
-/** A payload in the drawing that its kind asks for. */
+/** A payload in the drawing that its kind asks for, as high as there is room. */
 export function ChartMarks({ payload }: { payload: Payload }) {
+  const [ref, room] = useRoom();
+  return (
+    <div className="chart-marks" ref={ref}>
+      <ChartRoom value={room}>
+        <Marks payload={payload} />
+      </ChartRoom>
+    </div>
+  );
+}
+
+function Marks({ payload }: { payload: Payload }) {
   switch (payload.kind) {
     case "line":
       return <LineChart line={payload} />;
@@ -23,7 +36,7 @@ export function ChartMarks({ payload }: { payload: Payload }) {
         <StackedRows stacked={payload} />
       );
     case "heat":
-      return <HeatTable heat={payload} />;
+      return payload.as_lines ? <TrendLines heat={payload} /> : <HeatTable heat={payload} />;
     case "histogram":
       return <HistogramChart histogram={payload} />;
     case "table":

@@ -1,16 +1,18 @@
 import type { HistogramMarks } from "../../api/schema";
+import { useChartHeight } from "./chart_room";
 import { Mark } from "./mark";
 import { useRovingFocus } from "./roving_focus";
 import { shown, ticks } from "./scale";
 import { useWidth } from "./use_width";
 
-const height = 220;
+const usualHeight = 220;
 const edge = { left: 48, right: 12, top: 16, bottom: 28 };
 const plain = { factor: 1, suffix: "" };
 
 /** How many episodes have a value in each step, and where the mean lies. */
 export function HistogramChart({ histogram }: { histogram: HistogramMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
+  const height = useChartHeight(usualHeight);
   const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const { bins } = histogram;
   const low = bins[0]?.low ?? 0;
@@ -30,7 +32,7 @@ export function HistogramChart({ histogram }: { histogram: HistogramMarks }) {
         role="group"
         aria-label={histogram.name}
       >
-        {ticks(0, most, 4)
+        {ticks(0, most, Math.min(4, Math.max(2, Math.floor(height / 42))))
           .filter(Number.isInteger)
           .map((each) => (
             <g key={each}>

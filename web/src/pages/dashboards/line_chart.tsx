@@ -1,15 +1,17 @@
 import type { LineMarks, LinePoint } from "../../api/schema";
+import { useChartHeight } from "./chart_room";
 import { Mark } from "./mark";
 import { useRovingFocus } from "./roving_focus";
-import { labelled, rangeOf, readingOf, shown, ticks } from "./scale";
+import { dateTicks, rangeOf, readingOf, shown, ticks, timesOf } from "./scale";
 import { useWidth } from "./use_width";
 
-const height = 240;
+const usualHeight = 240;
 const edge = { left: 54, right: 14, top: 12, bottom: 30 };
 
 /** Batches in the order of time, the band they should stay in, and those that left it. */
 export function LineChart({ line }: { line: LineMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
+  const height = useChartHeight(usualHeight);
   const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const { points } = line;
   const bounds = points.flatMap((each) => [
@@ -20,11 +22,11 @@ export function LineChart({ line }: { line: LineMarks }) {
   const [low, high] = rangeOf(bounds, line.unit);
   const reading = readingOf(line.unit, high);
   const room = Math.max(1, width - edge.left - edge.right);
-  const x = (place: number) =>
-    edge.left + (points.length === 1 ? room / 2 : (place / (points.length - 1)) * room);
+  const times = timesOf(points);
+  const x = (place: number) => edge.left + (times[place] ?? 0) * room;
   const y = (value: number) =>
     edge.top + (1 - (value - low) / (high - low || 1)) * (height - edge.top - edge.bottom);
-  const names = labelled(points.length, room, 64);
+  const dates = dateTicks(points, Math.max(1, Math.floor(room / 84)));
   return (
     <div ref={frame}>
       <svg
@@ -36,7 +38,7 @@ export function LineChart({ line }: { line: LineMarks }) {
         role="group"
         aria-label={line.name}
       >
-        {ticks(low, high, 5).map((each) => (
+        {ticks(low, high, Math.min(5, Math.max(2, Math.floor(height / 42)))).map((each) => (
           <g key={each}>
             <line
               className="grid-line"
@@ -81,19 +83,17 @@ export function LineChart({ line }: { line: LineMarks }) {
             <Dot point={each} x={x(place)} y={y(each.value)} />
           </Mark>
         ))}
-        {points.map((each, place) =>
-          names.has(place) ? (
-            <text
-              key={each.label}
-              className="tick"
-              x={x(place)}
-              y={height - 10}
-              textAnchor={anchor(place, points.length)}
-            >
-              {short(each.label)}
-            </text>
-          ) : null,
-        )}
+        {dates.map(({ share, text }) => (
+          <text
+            key={text}
+            className="tick"
+            x={edge.left + share * room}
+            y={height - 10}
+            textAnchor={share > 0.93 ? "end" : share < 0.07 ? "start" : "middle"}
+          >
+            {text}
+          </text>
+        ))}
       </svg>
     </div>
   );
@@ -126,13 +126,4 @@ function band(
     .map((each) => `${each.at},${each.low}`)
     .join("L");
   return `M${above}L${below}Z`;
-}
-
-function anchor(place: number, count: number): "start" | "middle" | "end" {
-  if (count > 1 && place === count - 1) return "end";
-  return place === 0 && count > 1 ? "start" : "middle";
-}
-
-function short(label: string): string {
-  return label.length > 12 ? `${label.slice(0, 11)}…` : label;
 }

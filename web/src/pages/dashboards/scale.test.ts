@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { labelled, rangeOf, readingOf, shown, ticks } from "./scale";
+import { dateTicks, labelled, rangeOf, readingOf, shown, ticks, timesOf } from "./scale";
 
 describe("ticks", () => {
   it("are round and stay within the range", () => {
@@ -31,4 +31,32 @@ describe("labels", () => {
     expect(few.size).toBeLessThanOrEqual(5);
     expect(few.has(59)).toBe(true);
   });
+});
+
+it("points lie where their days are, and the axis names days", () => {
+  const at = (day: number) => ({
+    label: `b${day}`,
+    at: `2026-03-${String(day).padStart(2, "0")}T00:00:00Z`,
+  });
+  expect(timesOf([at(1), at(2), at(5)])).toEqual([0, 0.25, 1]);
+  expect(dateTicks([at(1), at(2), at(5)], 2)).toEqual([
+    { share: 0, text: "2026-03-01" },
+    { share: 0.5, text: "2026-03-03" },
+    { share: 1, text: "2026-03-05" },
+  ]);
+  expect(
+    timesOf([
+      { label: "a", at: "" },
+      { label: "b", at: "" },
+    ]),
+  ).toEqual([0, 1]);
+  expect(
+    dateTicks(
+      [
+        { label: "a", at: "" },
+        { label: "b", at: "" },
+      ],
+      9,
+    ).map((each) => each.text),
+  ).toEqual(["a", "b"]);
 });

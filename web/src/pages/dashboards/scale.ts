@@ -59,3 +59,47 @@ export function labelled(count: number, room: number, width: number): Set<number
   for (let place = count - 1; place >= 0; place -= every) found.add(place);
   return found;
 }
+
+interface Dated {
+  label: string;
+  at: string;
+}
+
+/** Where points lie along time, from 0 to 1; side by side where they have no time or one only. */
+export function timesOf(points: readonly Dated[]): number[] {
+  const times = points.map(({ at }) => Date.parse(at));
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  if (times.every(Number.isFinite) && last > first)
+    return times.map((time) => (time - first) / (last - first));
+  return points.map((_, place) => (points.length === 1 ? 0.5 : place / (points.length - 1)));
+}
+
+const dayMs = 86_400_000;
+
+/** At most `count` days along the axis of time; the labels of points where there are no times. */
+export function dateTicks(
+  points: readonly Dated[],
+  count: number,
+): { share: number; text: string }[] {
+  const times = points.map(({ at }) => Date.parse(at));
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const shares = timesOf(points);
+  if (!times.every(Number.isFinite) || last === first)
+    return [...labelled(points.length, count * 84, 84)]
+      .sort((one, other) => one - other)
+      .map((place) => ({
+        share: shares[place] ?? 0,
+        text: points[place]?.label.slice(0, 12) ?? "",
+      }));
+  const days = Math.max(1, Math.ceil((last - first) / dayMs / Math.max(1, count)));
+  const step = ([1, 2, 7, 14, 28, 56, 91, 182, 365].find((each) => each >= days) ?? days) * dayMs;
+  const found = [];
+  for (let time = Math.ceil(first / dayMs) * dayMs; time <= last; time += step)
+    found.push({
+      share: (time - first) / (last - first),
+      text: new Date(time).toISOString().slice(0, 10),
+    });
+  return found.length
+    ? found
+    : [{ share: 0, text: new Date(first).toISOString().slice(0, 16).replace("T", " ") }];
+}

@@ -1,15 +1,17 @@
 import type { StackMarks } from "../../api/schema";
+import { useChartHeight } from "./chart_room";
 import { Mark } from "./mark";
 import { useRovingFocus } from "./roving_focus";
 import { labelled, readingOf, shown, ticks } from "./scale";
 import { useWidth } from "./use_width";
 
-const height = 220;
-const edge = { left: 54, right: 8, top: 10, bottom: 28 };
+const usualHeight = 220;
+const edge = { left: 54, right: 20, top: 10, bottom: 28 };
 
 /** Standing bars along time. */
 export function StackedColumns({ stacked }: { stacked: StackMarks }) {
   const [frame, width] = useWidth<HTMLDivElement>();
+  const height = useChartHeight(usualHeight);
   const { ref, onKeyDown } = useRovingFocus<SVGSVGElement>();
   const totals = stacked.stacks.map((each) =>
     each.segments.reduce((sum, part) => sum + part.value, 0),
@@ -32,26 +34,28 @@ export function StackedColumns({ stacked }: { stacked: StackMarks }) {
         role="group"
         aria-label={stacked.name}
       >
-        {ticks(0, most * reading.factor, 4).map((each) => (
-          <g key={each}>
-            <line
-              className="grid-line"
-              x1={edge.left}
-              x2={width - edge.right}
-              y1={y(each / reading.factor)}
-              y2={y(each / reading.factor)}
-            />
-            <text
-              className="tick"
-              x={edge.left - 8}
-              y={y(each / reading.factor)}
-              textAnchor="end"
-              dominantBaseline="middle"
-            >
-              {shown(each / reading.factor, reading)}
-            </text>
-          </g>
-        ))}
+        {ticks(0, most * reading.factor, Math.min(4, Math.max(2, Math.floor(height / 42)))).map(
+          (each) => (
+            <g key={each}>
+              <line
+                className="grid-line"
+                x1={edge.left}
+                x2={width - edge.right}
+                y1={y(each / reading.factor)}
+                y2={y(each / reading.factor)}
+              />
+              <text
+                className="tick"
+                x={edge.left - 8}
+                y={y(each / reading.factor)}
+                textAnchor="end"
+                dominantBaseline="middle"
+              >
+                {shown(each / reading.factor, reading)}
+              </text>
+            </g>
+          ),
+        )}
         {stacked.stacks.map((stack, place) => {
           const middle = edge.left + (place + 0.5) * step;
           let before = 0;

@@ -44,7 +44,7 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
         <p className="muted">
           {[row.operator, row.station, row.session].filter(Boolean).join(" · ")} ·{" "}
           <Link href={`/episodes/${episode.id}`} target="_blank">
-            open it whole
+            Open episode
           </Link>
         </p>
       </section>
@@ -69,7 +69,7 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
         <p className="muted">Plan: {turn.review.plan.words}.</p>
         {turn.review.neighbours > 0 && (
           <p className="muted">
-            {plural(turn.review.neighbours, "neighbour")} added; they do not count for the lot.
+            {plural(turn.review.neighbours, "neighbour")} added; they do not count for the batch.
           </p>
         )}
         {turn.others > 0 && (

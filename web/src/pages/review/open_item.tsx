@@ -10,6 +10,8 @@ import { Transport } from "../../player/transport";
 import { ItemPanel } from "./item_panel";
 import { ProgressBar } from "./progress_bar";
 import { RejectDialog } from "./reject_dialog";
+import { watchShown } from "./shown";
+import { ShownBar } from "./shown_bar";
 import { useAttention } from "./use_attention";
 import { useAutoplay } from "./use_autoplay";
 import { useFirstKeys } from "./use_first_keys";
@@ -36,9 +38,22 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
   const seconds = useAttention();
   const [isRejecting, setRejecting] = useState(false);
   const hasBegun = useAutoplay(stage, clock, RATE);
-  useEffect(() => () => clock.close(), [clock]);
+  const watched = useMemo(() => watchShown(clock, firstPicture(episode)), [clock, episode]);
+  const [isAsking, setAsking] = useState(false);
+  useEffect(() => {
+    clock.waitsForPictures = true;
+    return () => {
+      watched.stop();
+      clock.close();
+    };
+  }, [clock, watched]);
   const marks = useMemo(() => marksOf(episode), [episode]);
-  const accept = () => queue.decide({ decision: "accept", seconds: seconds() });
+  const told = () => ({ seconds: seconds(), shown: Math.min(watched.shown.share, 1) });
+  const accept = () => {
+    const isSeen = watched.shown.share >= turn.review.seen_share;
+    if (isSeen || isAsking) queue.decide({ decision: "accept", ...told() });
+    else setAsking(true);
+  };
   const toFinding = () => {
     const next = nextMark(marks, clock.timeNs);
     if (!next) return;
@@ -91,6 +106,7 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
         />
       </aside>
       <footer className="workplace-foot">
+        <ShownBar shown={watched.shown} clock={clock} />
         <Timeline episode={episode} clock={clock} />
         <Transport episode={episode} clock={clock} />
       </footer>
@@ -101,7 +117,7 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
           disabled={queue.isSending}
           onClick={accept}
         >
-          Accept <kbd aria-hidden>a</kbd>
+          {isAsking ? "Accept unseen" : "Accept"} <kbd aria-hidden>a</kbd>
         </button>
         <button
           type="button"
@@ -121,6 +137,12 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
         >
           Undo <kbd aria-hidden>u</kbd>
         </button>
+        {isAsking && (
+          <p className="workplace-ask" role="alert">
+            Less than {Math.round(100 * turn.review.seen_share)} % of it was shown. Watch on, or
+            accept once more: it is marked <b>unseen</b>.
+          </p>
+        )}
       </div>
       {isRejecting && (
         <RejectDialog
@@ -130,7 +152,7 @@ export function OpenItem({ queue, turn, item, episode }: OpenItemProps) {
           onClose={() => setRejecting(false)}
           onReject={(reason, text) => {
             setRejecting(false);
-            queue.decide({ decision: "reject", reason, text, seconds: seconds() });
+            queue.decide({ decision: "reject", reason, text, ...told() });
           }}
         />
       )}

@@ -53,6 +53,7 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
       <p className="muted num">
         {plural(review.decided, "episode")} decided in {minutes(review.seconds)}, {review.rejected}{" "}
         rejected; {review.neighbours} added as neighbours, which do not count for the lot.
+        {review.unseen > 0 && ` ${review.unseen} accepted unseen.`}
       </p>
       {left > 0 && onChange && (
         <p role="status">
@@ -69,7 +70,7 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
           answer.again();
         }}
       />
-      <Decisions items={items} />
+      <Decisions items={items} seenShare={review.seen_share} />
     </div>
   );
 }
@@ -108,7 +109,7 @@ function CloseButton({
   );
 }
 
-function Decisions({ items }: { items: ReviewItem[] }) {
+function Decisions({ items, seenShare }: { items: ReviewItem[]; seenShare: number }) {
   const decided = items.filter(({ decision }) => decision).reverse();
   if (!decided.length) return <p className="muted">Nothing is decided yet.</p>;
   return (
@@ -118,6 +119,7 @@ function Decisions({ items }: { items: ReviewItem[] }) {
           <tr>
             <th scope="col">Episode</th>
             <th scope="col">Decision</th>
+            <th scope="col">Shown</th>
             <th scope="col">Why rejected</th>
             <th scope="col">By</th>
             <th scope="col">Why looked at</th>
@@ -137,6 +139,19 @@ function Decisions({ items }: { items: ReviewItem[] }) {
                   <span className={`chip ${item.decision === "accept" ? "accepted" : "failed"}`}>
                     {item.decision}ed
                   </span>
+                </td>
+                <td className="num">
+                  {item.shown === null ? (
+                    <span className="muted">not known</span>
+                  ) : (
+                    `${Math.round(100 * item.shown)} %`
+                  )}
+                  {item.decision === "accept" && item.shown !== null && item.shown < seenShare && (
+                    <>
+                      {" "}
+                      <span className="chip quarantined">unseen</span>
+                    </>
+                  )}
                 </td>
                 <td>{item.why}</td>
                 <td>{item.decided_by}</td>

@@ -11,6 +11,8 @@ export interface Choice {
   reason?: string;
   text?: string;
   seconds: number;
+  /** The share of the episode that was on the screen. */
+  shown: number;
 }
 
 export interface Queue {
