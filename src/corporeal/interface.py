@@ -37,7 +37,7 @@ _MOST_BAGS = 1000
 def open(path: Path | str, *, robot: str | None = None) -> Episode | Dataset:  # noqa: A001
     """Open an episode file as an `Episode`, and anything else that is readable as a `Dataset`.
 
-    `robot` names the robot of data that does not say which it is: a ready name, or its file.
+    `robot` names the robot of data that does not say which it is: a built-in name, or its file.
     """
     place = Path(path)
     if place.is_file() and robot is None and formats()["episodes"].recognises(place):

@@ -65,14 +65,14 @@ def test_a_review_from_the_draw_to_the_verdict(lab: Path) -> None:
     assert "now accepted" in _good("decide", "monday", episodes[1], "accept", "-w", lab)
     assert "not accepted" in _good("list", "-w", lab)
     words = _good("show", "monday", "-w", lab)
-    assert "lot not accepted: 1 of 2 rejected, 0 allowed" in words
+    assert "batch not accepted: 1 of 2 rejected, 0 allowed" in words
     assert f"neighbour of {episodes[0]}" in words
     assert "now accepted" in _good("decide", "monday", episodes[0], "undo", "-w", lab)
     assert _json("show", "monday", "-w", lab)["progress"]["items"] == 3
     for each in (episodes[0], episodes[2]):
         _good("decide", "monday", each, "accept", "-w", lab)
     assert "next: corporeal review close monday" in _good("show", "monday", "-w", lab)
-    assert "lot accepted: 0 of 3 rejected" in _good("close", "monday", "-w", lab)
+    assert "batch accepted: 0 of 3 rejected" in _good("close", "monday", "-w", lab)
 
 
 def test_the_same_seed_draws_the_same(lab: Path, tmp_path: Path) -> None:

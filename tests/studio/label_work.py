@@ -31,7 +31,7 @@ ADMIN = Actor("root", "admin")
 ROLES: Mapping[str, Role] = {
     "ada": "admin", "lee": "lead", "ann": "annotator", "ben": "annotator", "vic": "viewer",
 }  # fmt: skip
-TAXONOMY = "manipulation@2.0.0"
+TAXONOMY = "manipulation@2.1.0"
 HERE = (30, 60)
 """Frames at which the arm begins and ends to reach, as the first person sees it."""
 

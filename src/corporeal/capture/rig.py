@@ -52,7 +52,7 @@ class RigDocument(Document):
 
     sources: tuple[RigSource, ...]
     follows: dict[Kind, str] = Field(
-        default={}, description="the team's documents: ready names, or files beside this one"
+        default={}, description="the team's documents: built-in names, or files beside this one"
     )
     mode: str | None = Field(default=None, description="how it is collected, of a closed list")
     metadata: dict[str, Any] = Field(default={}, description="facts of every episode")

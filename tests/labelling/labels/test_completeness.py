@@ -22,13 +22,13 @@ def test_what_is_missing_is_named_with_its_moment() -> None:
     good = good_annotation()
     parts = good.segments
     cases = {
-        "nothing is said from 0.330 s to 1.320 s": [*parts[:1], *parts[2:]],
+        "nothing is labelled from 0.330 s to 1.320 s": [*parts[:1], *parts[2:]],
         "proposed, but nobody has confirmed it": [
             *parts[:5], parts[5].model_copy(update={"confirmed": False})],
         "lies between two frames": [
             *parts[:5], parts[5].model_copy(update={"start_ns": parts[5].start_ns + 5})],
         "overlap at": [*parts[:5], parts[5].model_copy(update={"start_ns": int(STAMPS[85])})],
-        "grasp type is not said": [
+        "grasp type is missing": [
             *parts[:2], parts[2].model_copy(update={"attributes": {"hand": "right"}}), *parts[3:]],
         "got 'claw'; expected power or": [
             *parts[:2],
@@ -68,7 +68,7 @@ def test_a_failure_needs_its_mode_and_a_success_has_none() -> None:
     assert any("for a success" in each for each in _complaints(odd))
     unsaid = good.model_copy(update={"outcome": None, "instructions": ()})
     told = " ".join(_complaints(unsaid))
-    assert "success, borderline or failure is not said" in told
+    assert "success, borderline or failure is missing" in told
     assert "instructions, got 0" in told
 
 

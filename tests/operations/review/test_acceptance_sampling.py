@@ -51,7 +51,7 @@ def test_the_plan_says_what_it_proves_before_anybody_looks() -> None:
     plan = make_plan(200, 24)
     assert (plan.accept, round(plan.proves, 3)) == (0, 0.11)
     assert plan.words == (
-        "look at 24 of 200; if none is bad, at most 11 % of the lot are, with 95 % confidence"
+        "look at 24 of 200; if none is bad, at most 11 % of the batch are, with 95 % confidence"
     )
     assert "47 would be enough" in make_plan(200, 24, limit=0.05).words
     assert make_plan(200, 24, limit=0.05).accept is None

@@ -6,5 +6,5 @@ test("the gravest comes first, and what nobody knows comes last in its own word"
     (a, b) => severityRank(a) - severityRank(b),
   );
   expect(sorted).toEqual(["fail", "quarantine", "note", "odd"]);
-  expect(sorted.map(severityText)).toEqual(["fails", "needs a look", "note", "odd"]);
+  expect(sorted.map(severityText)).toEqual(["failed", "needs review", "note", "odd"]);
 });

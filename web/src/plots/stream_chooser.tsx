@@ -14,7 +14,7 @@ export interface StreamChooserProps {
 const groups: { name: EpisodeStream["group"]; title: string }[] = [
   { name: "observations", title: "Observations" },
   { name: "actions", title: "Actions" },
-  { name: "debug", title: "For debugging" },
+  { name: "debug", title: "Debug" },
 ];
 
 function matches(stream: EpisodeStream, text: string): boolean {

@@ -66,7 +66,7 @@ _Station = Annotated[
            "--out", "-o"),
 ]  # fmt: skip
 _Report = Annotated[Path | None, option("A picture of the result: .png, .pdf or .svg.")]
-_Board = Annotated[str, option("The board: a ready name, or the path of its document.")]
+_Board = Annotated[str, option("The board: a built-in name, or the path of its document.")]
 _Name = Annotated[str | None, option("What the result is of: the name of its stream.")]
 
 

@@ -39,7 +39,9 @@ def info(
     episode: Annotated[
         str, argument("An episode file (.h5), a bag, or an episode of the workspace, such as 4.")
     ],
-    robot: Annotated[str | None, option("The robot of a bag: a ready name, or its file.")] = None,
+    robot: Annotated[
+        str | None, option("The robot of a bag: a built-in name, or its file.")
+    ] = None,
     root: WorkspaceOption = None,
     as_json: AsJson = False,
 ) -> None:

@@ -60,7 +60,7 @@ def learn(
     """Learn from good episodes, so that seconds that are unlike them are found.
 
     Without paths: a detector for every task and robot of the workspace, from its accepted
-    episodes; ingest and rejudge use it from then on. With paths: a file for check --usual. Failed
+    episodes; ingest and rejudge use it from then on. With paths: a file for check --baseline. Failed
     demonstrations are left out. Without --network some ten episodes of one task are enough.
 
     Example: [bold]corporeal learn --workspace lab[/bold]
@@ -96,7 +96,7 @@ def _learn_file(
         except NotAssessed as reason:
             raise CorporealError(f"nothing was learnt: {reason}.") from None
     sentence = f"learnt from {len(good)} episodes: {out}"
-    after = f"next: corporeal check EPISODES --usual {out}"
+    after = f"next: corporeal check EPISODES --baseline {out}"
     print_result(as_json, {"detector": out, "episodes": len(good)}, sentence, after)
 
 

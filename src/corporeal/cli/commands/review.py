@@ -31,7 +31,7 @@ from corporeal.operations.review import (
     undo,
 )
 
-app = group("Draw samples for people to look at, decide, and judge the lot.")
+app = group("Draw samples for people to look at, decide, and judge the batch.")
 Name = Annotated[str, argument("The name of the review.")]
 _COLOURS = {"accepted": "green", "not accepted": "red"}
 
@@ -42,7 +42,7 @@ def create(
     query: Annotated[
         str | None, argument("As for corporeal ls; by default all accepted and quarantined.")
     ] = None,
-    share: Annotated[float, option("Sample size, as a share of the lot.")] = 0.12,
+    share: Annotated[float, option("Sample size, as a share of the batch.")] = 0.12,
     limit: Annotated[
         float | None, option("Maximum defect rate to prove, which decides the sample size.")
     ] = None,
@@ -116,7 +116,7 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
         review.name,
         f": {progress.decided} of {progress.items} decided, {progress.rejected} rejected, "
         f"{progress.unseen} accepted unseen, "
-        f"{progress.neighbours} neighbours added (not counted for the lot)",
+        f"{progress.neighbours} neighbours added (not counted for the batch)",
     ))  # fmt: skip
     page.print(Text(f"plan: {progress.plan.words}"))
     page.print(Text(progress.lot.words, style=_COLOURS.get(progress.lot.state, "")))

@@ -61,7 +61,7 @@ def _segment(segment: Segment, taxonomy: Taxonomy, stamps: NDArray[np.int64]) ->
         yield f"{where}: proposed, but nobody has confirmed it."
     for name in label.attributes:
         if segment.attributes.get(name) in (None, ""):
-            yield f"{where}: {name.replace('_', ' ')} is not said."
+            yield f"{where}: {name.replace('_', ' ')} is missing."
     for name, value in segment.attributes.items():
         if value not in (None, "") and (wanted := _expected(taxonomy, name, value)):
             yield f"{where}: {name.replace('_', ' ')}, got {value!r}; expected {wanted}."
@@ -118,12 +118,12 @@ def _lane(segments: Sequence[Segment], lane: LabelLane, stamps: NDArray[np.int64
     for before, after in pairwise(segments):
         if lane.tiles and after.start_ns > before.end_ns:
             gap = f"from {_clock(before.end_ns)} to {_clock(after.start_ns)}"
-            yield f"{lane.title}: nothing is said {gap}."
+            yield f"{lane.title}: nothing is labelled {gap}."
     if lane.tiles and segments and len(stamps):
         if segments[0].start_ns > stamps[0]:
-            yield f"{lane.title}: nothing is said before {_clock(segments[0].start_ns)}."
+            yield f"{lane.title}: nothing is labelled before {_clock(segments[0].start_ns)}."
         if segments[-1].end_ns < stamps[-1]:
-            yield f"{lane.title}: nothing is said after {_clock(segments[-1].end_ns)}."
+            yield f"{lane.title}: nothing is labelled after {_clock(segments[-1].end_ns)}."
 
 
 def _required(annotation: Annotation, taxonomy: Taxonomy, task: str | None) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _required(annotation: Annotation, taxonomy: Taxonomy, task: str | None) -> I
         if lane is not None and not annotation.in_lane(name):
             yield f"{lane.title}: nothing is labelled, and {task or 'this task'} needs it."
     if need.outcome and annotation.outcome is None:
-        yield "outcome: success, borderline or failure is not said."
+        yield "outcome: success, borderline or failure is missing."
     if len(annotation.instructions) < need.instructions:
         yield (f"instructions, got {len(annotation.instructions)}; expected "
                f"{need.instructions} or more.")  # fmt: skip

@@ -22,7 +22,7 @@ _STATES: dict[str, tuple[str, Tone]] = {
     "done": ("accepted", "good"),
     "submitted": ("with a lead", "plain"),
     "working": ("begun", "warn"),
-    "returned": ("given back", "bad"),
+    "returned": ("returned", "bad"),
     "open": ("not begun", "quiet"),
 }
 

@@ -158,4 +158,4 @@ def _figures(spent: CollectionCost, scope: Scope, unit: str) -> list[BigNumber]:
     ]
 
 
-CHART = Chart(draw, "What does a good hour cost?", "Coverage and cost", place=50)
+CHART = Chart(draw, "What does an accepted hour cost?", "Coverage and cost", place=50)

@@ -1,4 +1,4 @@
-"""How many good hours do we make in a day? Recorded hours along time."""
+"""How many accepted hours do we record in a day? Recorded hours along time."""
 
 from __future__ import annotations
 
@@ -141,4 +141,4 @@ def _stack(span: DaySpan, scope: Scope) -> Stack:
     )
 
 
-CHART = Chart(draw, "How many good hours do we make in a day?", "Today", place=40, wide=True)
+CHART = Chart(draw, "How many accepted hours do we record in a day?", "Today", place=40, wide=True)

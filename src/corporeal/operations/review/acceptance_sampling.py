@@ -20,7 +20,7 @@ LotState = Literal["accepted", "not accepted", "undecided"]
 
 @dataclass(frozen=True)
 class Stratum:
-    """A part of the lot: its episodes, how many were drawn, looked at and rejected."""
+    """A part of the batch: its episodes, how many were drawn, looked at and rejected."""
 
     name: str
     lot: int
@@ -62,12 +62,14 @@ class SamplingPlan:
                 f"{percent_bound(self.proves)} may be, {sure}; {self.enough} would be enough"
             )
         bad = {0: "none is", 1: "at most one is"}.get(self.accept, f"at most {self.accept} are")
-        return f"{look}; if {bad} bad, at most {percent_bound(self.proves)} of the lot are, {sure}"
+        return (
+            f"{look}; if {bad} bad, at most {percent_bound(self.proves)} of the batch are, {sure}"
+        )
 
 
 @dataclass(frozen=True)
 class LotVerdict:
-    """What the decisions say of the lot; `most_bad` is the bound on its share of bad episodes."""
+    """What the decisions say of the batch; `most_bad` is the bound on its share of bad episodes."""
 
     state: LotState
     decided: int
@@ -144,7 +146,7 @@ def make_plan(
 def judge_lot(plan: SamplingPlan, strata: Sequence[Stratum]) -> LotVerdict:
     """The verdict on the lot after some or all of the sample was looked at.
 
-    Episodes count by how many of the lot they stand for, where strata were drawn from unequally.
+    Episodes count by how many of the batch they stand for, where strata were drawn from unequally.
     """
     decided = sum(each.decided for each in strata)
     rejected = sum(each.rejected for each in strata)
@@ -181,16 +183,16 @@ def _verdict_words(
     plan: SamplingPlan, state: LotState, decided: int, rejected: int, bound: float
 ) -> str:
     share = percent_bound(bound)
-    sure = f"with {percent_bound(plan.confidence)} confidence at most {share} of the lot are bad"
+    sure = f"with {percent_bound(plan.confidence)} confidence at most {share} of the batch are bad"
     count = f"{rejected} of {decided} rejected"
     if state == "undecided":
         return f"{count} so far, {plan.sample - decided} to go; {sure}"
     if state == "accepted":
-        return f"lot accepted: {count}, {plan.accept} allowed; {sure}"
+        return f"batch accepted: {count}, {plan.accept} allowed; {sure}"
     allowed = "the sample is too small for the limit" if plan.accept is None else (
         f"{plan.accept} allowed"
     )  # fmt: skip
-    return f"lot not accepted: {count}, {allowed}; {sure}"
+    return f"batch not accepted: {count}, {allowed}; {sure}"
 
 
 def _effective(parts: Sequence[tuple[int, int]]) -> float:

@@ -148,7 +148,7 @@ class TaskComment(BaseModel):
 def _why_closed(task: LabelTask, by: Actor) -> str | None:
     """The reason for which somebody can look at a task but not change it."""
     if not task.is_editable:
-        return f"This task is {task.state}. A lead can give it back to be changed."
+        return f"This task is {task.state}. A lead can return it to be changed."
     if task.assigned_to not in (None, by.name) and not may(by, "judge"):
         return f"This task belongs to {task.assigned_to}."
     return None

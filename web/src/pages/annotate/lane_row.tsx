@@ -95,7 +95,7 @@ function LaneSegment({
           ...(row === null ? {} : { top: row * ROW_PX, height: ROW_PX - 1 }),
         } as React.CSSProperties
       }
-      title={`${name}${said.length ? ` · ${said.join(", ")}` : ""}${unsaid.length ? ` · not said: ${unsaid.map(words).join(", ")}` : ""}`}
+      title={`${name}${said.length ? ` · ${said.join(", ")}` : ""}${unsaid.length ? ` · missing: ${unsaid.map(words).join(", ")}` : ""}`}
     >
       <button
         type="button"

@@ -87,7 +87,7 @@ export function Outcome({ bench }: { bench: Bench }) {
               bench.do("variant", [{ set: { variant: event.target.value || null } }])
             }
           >
-            <option value="">not said</option>
+            <option value="">missing</option>
             {variants.map((each) => (
               <option key={each} value={each}>
                 {words(each)}

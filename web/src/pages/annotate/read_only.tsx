@@ -44,7 +44,7 @@ export function ReadOnly({ task, stamps }: { task: WorkbenchTask; stamps: ArrayL
       <section>
         <h2>Episode</h2>
         <p>
-          Outcome: {content.outcome ?? "not said"}
+          Outcome: {content.outcome ?? "missing"}
           {content.failure_mode ? `, ${words(content.failure_mode)}` : ""}
         </p>
         <ul>

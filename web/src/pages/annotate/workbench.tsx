@@ -151,7 +151,8 @@ function openObject(
     setTab("label");
   });
   flushSync(() => setAsked(OBJECT));
-  document.querySelector<HTMLElement>(`[data-attribute=${OBJECT}] :is(input, button)`)?.focus();
+  const field = document.querySelector(`[data-attribute=${OBJECT}]`);
+  (field?.querySelector("input") ?? field?.querySelector("button"))?.focus();
 }
 
 const OBJECT = "object";

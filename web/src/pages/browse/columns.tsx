@@ -175,7 +175,7 @@ function outcome(row: ListedEpisode): ReactNode {
 }
 
 function finding(row: ListedEpisode): ReactNode {
-  if (!row.finding) return <span className="muted">nothing found</span>;
+  if (!row.finding) return <span className="muted">none</span>;
   const { check, severity, message, of } = row.finding;
   return (
     <span className="episode-table-finding" title={message}>

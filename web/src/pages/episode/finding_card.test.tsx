@@ -30,7 +30,7 @@ function show(finding: EpisodeFinding, isChosen = false): Clock {
 test("a finding says what, how grave, and how much against which limit", () => {
   show(sampleFinding());
   expect(screen.getByText("robot_fell")).toBeTruthy();
-  expect(screen.getByText("fails")).toBeTruthy();
+  expect(screen.getByText("failed")).toBeTruthy();
   expect(screen.getByText(/at least/).textContent).toBe("0.31 m, at least 0.5 m");
 });
 

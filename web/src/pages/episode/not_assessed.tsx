@@ -40,7 +40,7 @@ export function NotAssessed({ episode }: { episode: EpisodeDetail }) {
   );
 }
 
-/** The rules of the protocol one by one: kept, broken, or not judged and why. */
+/** The rules of the protocol one by one: kept, broken, or unchecked and why. */
 export function Adherence({ episode: { protocol, adherence } }: { episode: EpisodeDetail }) {
   if (protocol === null || adherence.length === 0) return null;
   const kept = adherence.filter((rule) => rule.kept === true).length;
@@ -49,7 +49,7 @@ export function Adherence({ episode: { protocol, adherence } }: { episode: Episo
   return (
     <details className="adherence" open={broken > 0}>
       <summary>
-        Protocol {protocol}: {count(kept, "rule")} kept, {broken} broken, {open} not judged
+        Protocol {protocol}: {count(kept, "rule")} kept, {broken} broken, {open} unchecked
       </summary>
       <dl>
         {adherence.map((rule) => (
@@ -66,7 +66,7 @@ export function Adherence({ episode: { protocol, adherence } }: { episode: Episo
 }
 
 function words(kept: boolean | null): string {
-  if (kept === null) return "not judged";
+  if (kept === null) return "unchecked";
   return kept ? "kept" : "broken";
 }
 

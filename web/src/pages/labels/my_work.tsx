@@ -42,7 +42,7 @@ function Work({ work, again }: { work: MyWork; again: () => void }) {
           No queue has a task for you now. A lead makes queues under Labels, Queues.
         </p>
       )}
-      {returned.length > 0 && <Tasks title="Given back to you" tasks={returned} />}
+      {returned.length > 0 && <Tasks title="Returned to you" tasks={returned} />}
       {begun.length > 0 && <Tasks title="Begun" tasks={begun} />}
       <Figures work={work} />
       {waiting.length > 0 && <Tasks title="With the lead" tasks={waiting} />}

@@ -16,7 +16,7 @@ export function ReturnDialog({
     onReturn(why.trim());
   };
   return (
-    <Dialog title="Give it back" onClose={onClose}>
+    <Dialog title="Return it" onClose={onClose}>
       <form className="return-form" onSubmit={send}>
         <label>
           What is to be changed
@@ -26,7 +26,7 @@ export function ReturnDialog({
             maxLength={2000}
             value={why}
             onChange={(event) => setWhy(event.target.value)}
-            placeholder="Grasp begins when the fingers bear load, at 0:04.133 I think. Please look at the force below the picture."
+            placeholder="Grasp begins when the fingers bear load, at 4.133 s I think. Please look at the force below the picture."
           />
         </label>
         <p className="muted">
@@ -35,7 +35,7 @@ export function ReturnDialog({
         </p>
         <div>
           <button type="submit" className="primary" disabled={!why.trim()}>
-            Give it back
+            Return it
           </button>
         </div>
       </form>

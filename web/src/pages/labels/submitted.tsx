@@ -27,7 +27,7 @@ export function Submitted() {
         <div>
           <h1>Submitted</h1>
           <p>
-            Look at what was labelled; accept it, and it counts. Give it back with a reason when it
+            Look at what was labelled; accept it, and it counts. Return it with a reason when it
             does not follow the rules.
           </p>
         </div>

@@ -55,7 +55,7 @@ function Open({ preview, episode }: { preview: TaskPreview; episode: EpisodeDeta
   const accept = () => void acceptTask(task.id).then(next, fail);
   const keys = [
     { keys: ["a"], does: "Accept: these labels count", run: accept },
-    { keys: ["r"], does: "Give it back with a reason", run: () => setReturning(true) },
+    { keys: ["r"], does: "Return it with a reason", run: () => setReturning(true) },
   ];
   useShortcuts("Submitted labels", keys, isWaiting && !isReturning);
   return (

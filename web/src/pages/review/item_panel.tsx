@@ -9,6 +9,7 @@ import { Link } from "../../parts/link";
 import { type Clock, clockText } from "../../player/clock";
 import "./item_panel.css";
 import { EpisodeName } from "../../parts/episode_name";
+import { severityText } from "../../parts/severity";
 import { becauseOf, lotChip, plural, sentence } from "./wording";
 
 export interface ItemPanelProps {
@@ -115,14 +116,18 @@ function FindingLine({ finding, clock }: { finding: EpisodeFinding; clock: Clock
         onClick={show}
         disabled={moment === undefined}
       >
-        <span className={`chip ${finding.severity}`}>{finding.severity}</span>
+        <span className={`chip ${finding.severity}`}>{severityText(finding.severity)}</span>
         <span className="item-message" title={finding.message}>
-          <b>{finding.check}</b> {finding.message}
+          <b>{capital(finding.check.replaceAll("_", " "))}</b> {finding.message}
         </span>
         {moment !== undefined && <time>{clockText(moment)}</time>}
       </button>
     </li>
   );
+}
+
+function capital(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function Recent({ items }: { items: ReviewItem[] }) {

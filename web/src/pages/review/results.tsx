@@ -44,7 +44,7 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
         <Link href="/review">All reviews</Link>
       </p>
       <h1>
-        {review.name}: the lot is{" "}
+        {review.name}: the batch is{" "}
         {review.lot.state === "undecided" ? "not decided yet" : review.lot.state}
       </h1>
       <ProgressBar review={review} />
@@ -52,7 +52,7 @@ export function Results({ name, others, onChange, onUndo }: ResultsProps) {
       <p className="muted">{sentence(review.plan.words)}</p>
       <p className="muted num">
         {plural(review.decided, "episode")} decided in {minutes(review.seconds)}, {review.rejected}{" "}
-        rejected; {review.neighbours} added as neighbours, which do not count for the lot.
+        rejected; {review.neighbours} added as neighbours, which do not count for the batch.
         {review.unseen > 0 && ` ${review.unseen} accepted unseen.`}
       </p>
       {left > 0 && onChange && (

@@ -18,6 +18,9 @@ export function ShownBar({ shown, clock }: { shown: Shown; clock: Clock }) {
   const isLate = clock.isPlaying && clock.behindNs > LATE_NS;
   return (
     <div className="shown">
+      <span className="shown-words num">
+        {isLate ? "late pictures…" : `${percent} % shown`}
+      </span>
       <div
         className="shown-bar"
         role="progressbar"
@@ -32,9 +35,6 @@ export function ShownBar({ shown, clock }: { shown: Shown; clock: Clock }) {
           />
         ))}
       </div>
-      <span className="shown-words num">
-        {isLate ? "waiting for pictures" : `${percent} % shown`}
-      </span>
     </div>
   );
 }

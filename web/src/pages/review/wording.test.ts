@@ -11,7 +11,7 @@ describe("words of the review page", () => {
     expect(becauseOf(item("drawn"))).toMatchObject({ detail: "op1 · st1", episode: null });
     expect(becauseOf(item("neighbour of 01a1"))).toMatchObject({
       episode: "01a1",
-      detail: "not counted for the lot",
+      detail: "not counted for the batch",
     });
     expect(becauseOf(item("quarantined")).title).toBe("Quarantined");
   });
