@@ -37,7 +37,7 @@ test("the rules of a protocol are told one by one", () => {
     { name: "force", check: "force_off_protocol", kept: null, message: "no force stream" },
   ];
   render(<Adherence episode={sampleEpisode({ protocol: "pick@1.0.0", adherence })} />);
-  expect(screen.getByText("1 rule kept, 1 broken, 1 not judged", { exact: false })).toBeTruthy();
+  expect(screen.getByText("1 rule kept, 1 broken, 1 unchecked", { exact: false })).toBeTruthy();
   expect(screen.getByText("1.4 m/s")).toBeTruthy();
   expect(screen.getByText("no force stream")).toBeTruthy();
 });
