@@ -3,7 +3,11 @@ import type { CheckFacts } from "../api/schema";
 
 type Severity = CheckFacts["severity"];
 
-const words: Record<Severity, string> = { fail: "failed", quarantine: "needs review", note: "note" };
+const words: Record<Severity, string> = {
+  fail: "failed",
+  quarantine: "needs review",
+  note: "note",
+};
 const gravestFirst: string[] = ["fail", "quarantine", "note"] satisfies Severity[];
 
 /** Smaller is graver; a severity that is not known comes last. */

@@ -50,7 +50,7 @@ export function DepthLegend({ name, near, far, metresPerUnit, under, onRange }: 
         type="button"
         className="depth-legend-scale num"
         aria-expanded={isOpen}
-        aria-label={`Range of ${name}: ${text(near)} to ${text(far)}. Change it`}
+        title={`Range of ${name}. Change it`}
         onClick={() => setOpen(!isOpen)}
       >
         <span>{text(near)}</span>

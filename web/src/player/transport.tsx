@@ -84,7 +84,7 @@ export function Transport({ episode, clock }: TransportProps) {
             aria-label={`${each}x speed`}
             onClick={() => clock.setRate(each)}
           >
-            {each}×
+            {each}x
           </button>
         ))}
       </span>

@@ -58,7 +58,7 @@ export function BenchTransport({ bench }: { bench: Bench }) {
             aria-label={`${each}x speed`}
             onClick={() => clock.setRate(each)}
           >
-            {each}×
+            {each}x
           </button>
         ))}
       </span>

@@ -73,10 +73,13 @@ function LaneSegment({
   const unsaid = (labelOf(taxonomy, lane.name, segment.label)?.attributes ?? []).filter((name) =>
     isUnsaid(segment.attributes[name]),
   );
+  const percent = segment.confidence === null ? null : `${Math.round(segment.confidence * 100)} %`;
+  const isUnsure = !segment.confirmed && segment.confidence !== null && segment.confidence < sure;
   const state = segment.confirmed
     ? ""
-    : `, proposed${segment.confidence === null ? "" : `, ${Math.round(segment.confidence * 100)} % sure`}`;
-  const name = `${words(segment.label)}, frame ${line.frameOf(segment.start_ns)} to ${line.frameOf(segment.end_ns)}${state}`;
+    : `, proposed${percent === null || isUnsure ? "" : `, ${percent} sure`}`;
+  // What is seen comes first, as it is seen.
+  const name = `${words(segment.label)}${isUnsure ? ` ${percent}` : ""}, frame ${line.frameOf(segment.start_ns)} to ${line.frameOf(segment.end_ns)}${state}`;
   const said = Object.values(segment.attributes)
     .filter((value) => !isUnsaid(value))
     .map((value) => words(String(value)));
@@ -106,9 +109,7 @@ function LaneSegment({
         onClick={(event) => event.detail === 0 && bench.select({ id: segment.id, edge: "start" })}
       >
         <span className="lane-label">{words(segment.label)}</span>
-        {!segment.confirmed && segment.confidence !== null && segment.confidence < sure && (
-          <span className="lane-sure num">{Math.round(segment.confidence * 100)} %</span>
-        )}
+        {isUnsure && <span className="lane-sure num"> {percent}</span>}
         {segment.confirmed && unsaid.length > 0 && (
           <span className="lane-unsaid" role="img" aria-label="something is missing">
             •

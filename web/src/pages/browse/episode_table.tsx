@@ -156,12 +156,14 @@ export function NarrowRow({ row, place, isCurrent, isSelected, onTouch }: RowPro
 /** Covers the row, so that a click anywhere opens it and a middle click opens a tab. */
 function RowLink({ row }: { row: ListedEpisode }) {
   return (
-    <Link
-      className="episode-table-link"
-      href={`/episodes/${encodeURIComponent(row.id)}`}
-      tabIndex={-1}
-      aria-label={`Open ${nameOf(row)}, ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
-    />
+    <span role="gridcell" className="episode-table-open">
+      <Link
+        className="episode-table-link"
+        href={`/episodes/${encodeURIComponent(row.id)}`}
+        tabIndex={-1}
+        aria-label={`Open ${nameOf(row)}, ${row.task ?? "episode"} of ${timeText(row.recorded_ns)}`}
+      />
+    </span>
   );
 }
 

@@ -130,7 +130,7 @@ export function QueryBox({ query, error, input, onQuery, onHelp }: Props) {
             ×
           </button>
         )}
-        <button type="button" onClick={onHelp} aria-label="How to write a query">
+        <button type="button" onClick={onHelp} aria-label="Help: how to write a query">
           Help
         </button>
       </div>

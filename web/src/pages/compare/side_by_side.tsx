@@ -132,7 +132,8 @@ export function SideBySide({ a, b, address }: SideBySideProps) {
       <section className="pair-signals" aria-label="Signals of both">
         {answer.value && <Overlay sides={sides} clock={clock} />}
       </section>
-      <section className="pair-differences" aria-label="Differences">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it */}
+      <section className="pair-differences" aria-label="Differences" tabIndex={0}>
         {answer.error && <Notice error={answer.error} again={answer.again} />}
         {answer.value && <Differences comparison={answer.value} />}
       </section>

@@ -30,8 +30,7 @@ export function BarsChart({ bars }: { bars: BarMarks }) {
         aria-label={bars.name}
       >
         {bars.bars.map((each, place) => (
-          <Mark key={each.label} detail={each.detail} query={each.query}>
-            <rect className="reach" x={0} y={place * row} width={width} height={row} />
+          <g key={each.label} aria-hidden className="chart-texts">
             <text
               className="label"
               x={names - 8}
@@ -41,14 +40,6 @@ export function BarsChart({ bars }: { bars: BarMarks }) {
             >
               {cut(each.label, names)}
             </text>
-            <rect
-              className={`bar tone-${each.tone}`}
-              x={names}
-              y={place * row + 4}
-              rx={2}
-              width={Math.max(each.value > 0 ? 2 : 0, (each.value / most) * room)}
-              height={row - 8}
-            />
             <text
               className="value"
               x={names + (each.value / most) * room + 6}
@@ -57,6 +48,19 @@ export function BarsChart({ bars }: { bars: BarMarks }) {
             >
               {shown(each.value, reading)}
             </text>
+          </g>
+        ))}
+        {bars.bars.map((each, place) => (
+          <Mark key={each.label} detail={each.detail} query={each.query}>
+            <rect className="reach" x={0} y={place * row} width={width} height={row} />
+            <rect
+              className={`bar tone-${each.tone}`}
+              x={names}
+              y={place * row + 4}
+              rx={2}
+              width={Math.max(each.value > 0 ? 2 : 0, (each.value / most) * room)}
+              height={row - 8}
+            />
           </Mark>
         ))}
         {bars.limit !== null && (

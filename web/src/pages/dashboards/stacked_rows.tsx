@@ -1,3 +1,4 @@
+import { Fragment } from "react";
 import type { StackMarks, StackSegment } from "../../api/schema";
 import { cut } from "./bars_chart";
 import { Mark } from "./mark";
@@ -48,19 +49,21 @@ export function StackedRows({ stacked }: { stacked: StackMarks }) {
                 const size = (each.value / whole) * room;
                 before += each.value;
                 return (
-                  <Mark key={each.name} detail={each.detail} query={each.query}>
-                    <rect
-                      className={`bar ${isToned ? `tone-${each.tone}` : ""}`}
-                      style={isToned ? undefined : hue(part)}
-                      x={begin}
-                      y={place * row + 2}
-                      width={Math.max(0.5, size - 1)}
-                      height={16}
-                    />
+                  <Fragment key={each.name}>
+                    <Mark detail={each.detail} query={each.query}>
+                      <rect
+                        className={`bar ${isToned ? `tone-${each.tone}` : ""}`}
+                        style={isToned ? undefined : hue(part)}
+                        x={begin}
+                        y={place * row + 2}
+                        width={Math.max(0.5, size - 1)}
+                        height={16}
+                      />
+                    </Mark>
                     {!isToned && (
                       <Inside segment={each} x={begin} y={place * row + 10} width={size} />
                     )}
-                  </Mark>
+                  </Fragment>
                 );
               })}
               <text className="below" x={names} y={place * row + 26} dominantBaseline="central">
@@ -88,7 +91,7 @@ function Inside({
 }) {
   if (segment.name.length * 6.4 + 8 > width) return null;
   return (
-    <text className="inside" x={x + 5} y={y} dominantBaseline="central">
+    <text className="inside" aria-hidden x={x + 5} y={y} dominantBaseline="central">
       {segment.name}
     </text>
   );

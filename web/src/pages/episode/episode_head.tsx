@@ -137,11 +137,9 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
           type="button"
           className="quiet episode-head-side"
           aria-pressed={isSideOpen}
-          aria-label="Details"
-          title="What is known (I)"
+          title="Details (I)"
           onClick={onSide}
         >
-          <b aria-hidden>i</b>
           <span className="episode-head-long">Details</span>
         </button>
       </span>

@@ -24,7 +24,8 @@ function blockView(block: Block, place: number): ReactNode {
     );
   }
   return (
-    <div key={place} className="release-card-table">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it
+    <section key={place} className="release-card-table" tabIndex={0} aria-label="Table">
       <table>
         <thead>
           <tr>
@@ -45,7 +46,7 @@ function blockView(block: Block, place: number): ReactNode {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
 

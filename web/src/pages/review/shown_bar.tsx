@@ -18,9 +18,7 @@ export function ShownBar({ shown, clock }: { shown: Shown; clock: Clock }) {
   const isLate = clock.isPlaying && clock.behindNs > LATE_NS;
   return (
     <div className="shown">
-      <span className="shown-words num">
-        {isLate ? "late pictures…" : `${percent} % shown`}
-      </span>
+      <span className="shown-words num">{isLate ? "late pictures…" : `${percent} % shown`}</span>
       <div
         className="shown-bar"
         role="progressbar"

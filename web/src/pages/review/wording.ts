@@ -13,7 +13,11 @@ export interface Because {
 export function becauseOf({ because, stratum }: ReviewItem): Because {
   if (because.startsWith(NEIGHBOUR)) {
     const episode = because.slice(NEIGHBOUR.length);
-    return { title: "Neighbour of a rejected episode", detail: "not counted for the batch", episode };
+    return {
+      title: "Neighbour of a rejected episode",
+      detail: "not counted for the batch",
+      episode,
+    };
   }
   if (because === "quarantined")
     return { title: "Quarantined", detail: "all of them are looked at", episode: null };

@@ -1,0 +1,64 @@
+"""Every page is looked at by axe in a real browser, light and dark: no serious violation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.operations.made_up import fill, laboratory
+from tests.studio.conftest import SmallWorkspace
+from tests.studio.labelled import make_task, proposal
+from tests.studio.real_browser import patient
+
+from corporeal.catalog.permission import Actor
+from corporeal.catalog.workspace import Workspace
+from corporeal.operations.review import SamplingRequest, create_review
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+_AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+_RUN = """() => axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations
+  .filter(({impact}) => impact === 'serious' || impact === 'critical')
+  .map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map(({target}) => target.join(' ')).join(', ')}`))"""
+_LIST = "/, /labels, /labels/queues, /labels/submitted, /labels/people, /review, /releases, \
+/releases/new, /dashboards, /dashboards/quality, /dashboards/coverage, /live, /accounts, /nothing"
+
+
+@pytest.fixture
+def paths(workspace: Workspace, small_workspace: SmallWorkspace) -> list[str]:
+    """Every kind of page, of a workspace that has something on each."""
+    first, second = small_workspace.episodes[:2]
+    fill(workspace.database, laboratory())
+    task = make_task(workspace, proposal(workspace))
+    with workspace.database.write() as connection:
+        create_review(connection, "axe", f"id in ({first}, {second}) and state is known",
+                      SamplingRequest(share=1), by=Actor("root", "admin"))  # fmt: skip
+    return [*_LIST.split(", "), f"/episodes/{first}", f"/compare?a={first}&b={second}",
+            f"/annotate/{task}", "/review/axe"]  # fmt: skip
+
+
+def _look(page: Page, address: str) -> list[str]:
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_selector("main *, .frame *, form")
+    page.evaluate(_AXE.read_text())
+    found: list[str] = page.evaluate(_RUN)
+    return found
+
+
+@pytest.mark.skipif(not _AXE.is_file(), reason="axe-core is missing: npm ci in web/")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_has_a_serious_violation(
+    browser: Browser, address: str, paths: list[str], theme: str
+) -> None:
+    context = patient(browser.new_context(
+        viewport={"width": 1440, "height": 900}, bypass_csp=True,
+        color_scheme="dark" if theme == "dark" else "light",
+    ))  # fmt: skip
+    page = context.new_page()
+    violations = {path: found for path in paths if (found := _look(page, f"{address}{path}"))}
+    context.close()
+    assert not violations
