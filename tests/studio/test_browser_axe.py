@@ -22,7 +22,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 _AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
 _RUN = """() => axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations
   .filter(({impact}) => impact === 'serious' || impact === 'critical')
-  .map(({id, nodes}) => `${id}: ${nodes.slice(0, 3).map(({target}) => target.join(' ')).join(', ')}`))"""
+  .map(({id, nodes}) =>
+    `${id}: ${nodes.slice(0, 3).map(({target}) => target.join(' ')).join(', ')}`))"""
 _LIST = "/, /labels, /labels/queues, /labels/submitted, /labels/people, /review, /releases, \
 /releases/new, /dashboards, /dashboards/quality, /dashboards/coverage, /live, /accounts, /nothing"
 

@@ -60,8 +60,8 @@ def learn(
     """Learn from good episodes, so that seconds that are unlike them are found.
 
     Without paths: a detector for every task and robot of the workspace, from its accepted
-    episodes; ingest and rejudge use it from then on. With paths: a file for check --baseline. Failed
-    demonstrations are left out. Without --network some ten episodes of one task are enough.
+    episodes; ingest and rejudge use it from then on. With paths: a file for check --baseline.
+    Failed demonstrations are left out. Without --network some ten episodes of one task are enough.
 
     Example: [bold]corporeal learn --workspace lab[/bold]
     """
