@@ -49,7 +49,9 @@ export function ChartCard(props: Props) {
       onClick={follow}
     >
       <header>
-        <h3 id={`${chart.id}-title`}>{chart.title}</h3>
+        <h3 id={`${chart.id}-title`} title={chart.title}>
+          {chart.title}
+        </h3>
         <span className="chart-tools">
           {drawn && <Exports name={chart.id} payload={drawn} card={card} />}
           {drawn && drawn.kind !== "table" && (
