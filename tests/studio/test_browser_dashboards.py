@@ -123,6 +123,6 @@ def test_a_chart_is_linked_enlarged_and_taken_along(page: Page, address: str) ->
     chart.hover()
     chart.get_by_role("button", name="Enlarge").click()
     expect(page.locator(".chart-card")).to_have_count(1)
-    expect(page.locator(".chart-note").first).to_be_visible()
+    expect(page.locator(".chart-large")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".chart-card")).not_to_have_count(1)
