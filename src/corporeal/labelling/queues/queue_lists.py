@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, case, func, select
 
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.query import Condition, episode_meets
@@ -188,7 +188,7 @@ def list_offers(connection: Connection, *, by: Actor) -> list[QueueOffer]:
             .filter(free & ~is_other.exists() & ~was_returned_by(by.name))
             .label("open"),
             func.count().filter(begun).label("mine"),
-            func.max(_NEEDS).label("needs"),
+            func.max(case((_NEEDS.is_(True), 1), else_=0)).label("needs"),
         )
         .where(_IS_LABELLING)
         .group_by(*grouped)
