@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
+import av
 import pytest
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.real_browser import new_page
@@ -78,7 +81,7 @@ def test_the_keyboard_moves_through_the_page(
     expect(panel).to_have_count(0)
     page.keyboard.press("i")
     expect(panel).to_be_visible()
-    bar = page.get_by_role("separator", name="Height of the views")
+    bar = page.get_by_role("separator", name="Border below Cameras, Robot")
     before = int(bar.get_attribute("aria-valuenow") or 0)
     bar.focus()
     expect(bar).to_be_focused()
@@ -100,6 +103,127 @@ def test_the_keyboard_moves_through_the_page(
     page.wait_for_url(f"**/compare?a={good}")
     page.get_by_role("link", name=re.compile("^#2 ")).click()
     expect(page.get_by_role("heading", name="Compare")).to_be_visible()
+
+
+def test_panels_are_moved_saved_for_the_team_and_reset_by_keyboard(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{address}/episodes/{fallen.episodes[1]}")
+    cameras = page.get_by_role("region", name="Cameras")
+    robot = page.get_by_role("region", name="Robot")
+    left = at_rest(robot)["x"]
+    assert left > at_rest(cameras)["x"]
+    page.keyboard.press("w")
+    dialog = page.get_by_role("dialog", name="Layout")
+    dialog.get_by_role("checkbox", name="Show handles to move them").check()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Move Robot to the left").press("Enter")
+    comes_to(page, lambda: at_rest(robot)["x"] < at_rest(cameras)["x"], wanted=True)
+    page.get_by_role("button", name="Done").press("Enter")
+    page.keyboard.press("w")
+    dialog.get_by_role("textbox", name="Name").fill("mirrored")
+    dialog.get_by_role("checkbox", name="for the team").check()
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("button", name="mirrored", exact=True)).to_be_visible()
+    dialog.get_by_role("button", name="Demo").press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("region", name="Timeline and plots")).to_have_count(0)
+    # Without plots the timeline stays, at the foot of the page.
+    expect(page.get_by_role("group", name="Timeline")).to_be_visible()
+    page.reload()
+    expect(cameras).to_be_visible()
+    expect(page.get_by_role("region", name="Timeline and plots")).to_have_count(0)
+    page.keyboard.press("w")
+    dialog.get_by_role("button", name="mirrored", exact=True).press("Enter")
+    page.keyboard.press("Escape")
+    comes_to(page, lambda: at_rest(robot)["x"] < at_rest(cameras)["x"], wanted=True)
+    page.keyboard.press("w")
+    dialog.get_by_role("button", name="Reset to default").press("Enter")
+    page.keyboard.press("Escape")
+    comes_to(page, lambda: at_rest(robot)["x"] > at_rest(cameras)["x"], wanted=True)
+
+
+def test_pictures_lie_without_gaps_are_zoomed_and_their_clip_is_saved(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{address}/episodes/{fallen.episodes[1]}?t=2500000000")
+    tile = page.locator(".view-tile").first
+    page.wait_for_selector("canvas[data-frame]:not([data-frame='-1'])")
+    box = at_rest(tile)
+    assert box["width"] / box["height"] == pytest.approx(4 / 3, rel=0.02)
+    tile.focus()
+    for _ in range(4):
+        page.keyboard.press("+")
+    whole = tile.get_by_role("button", name=re.compile("^Show all of "))
+    expect(whole).to_have_text(re.compile("^2.4"))
+    page.keyboard.press("ArrowLeft")
+    # A picture that is zoomed keeps its arrows for itself.
+    assert page.url.endswith("t=2500000000")
+    page.keyboard.press("0")
+    expect(whole).to_have_count(0)
+    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    page.mouse.wheel(0, -300)
+    expect(whole).to_be_visible()
+    with page.expect_download() as download:
+        page.keyboard.press("Shift+C")
+    name = download.value.suggested_filename
+    assert re.fullmatch(r"2_\w+_\d\.\d{3}s\.mp4", name), name
+    with av.open(str(download.value.path())) as clip:
+        assert clip.duration is not None
+        assert clip.duration / 1e6 == pytest.approx(4.0, abs=0.1)
+
+
+def test_command_and_state_differ_by_what_is_told_worst_joint_first(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    episode = fallen.episodes[0]
+    pair = "stream=observations/joint_position&against=actions/joint_position_target"
+    with urlopen(f"{address}/api/episodes/{episode}/errors?{pair}") as answer:
+        errors = json.load(answer)
+    page.goto(f"{address}/episodes/{episode}")
+    bars = page.get_by_role("list", name="Largest errors of joint_position")
+    worst = bars.get_by_role("button").first
+    expect(worst).to_contain_text(f"{errors[0]['largest']:.4f} rad")
+    worst.press("Enter")
+    page.wait_for_url(f"**t={errors[0]['at_ns']}")
+    line = page.locator(f"li:has(output[data-column='{errors[0]['column']}'])")
+    told, done, off = (
+        float((line.locator(f"[data-of={of}]").text_content() or "").replace("\u2212", "-"))
+        for of in ("commanded", "measured", "error")
+    )
+    assert off == pytest.approx(told - done, abs=2e-3)
+    assert abs(off) == pytest.approx(errors[0]["largest"], abs=2e-3)
+    button = page.get_by_role("button", name="Plot error")
+    with page.expect_response(lambda answer: "against=" in answer.url and "/signal" in answer.url):
+        button.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_timeline_has_the_scale_of_the_plots_and_shows_a_picture_under_the_pointer(
+    page: Page, address: str, fallen: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{address}/episodes/{fallen.episodes[1]}?t=3000000000")
+    page.wait_for_selector(".plot[data-mode=samples]")
+    for _ in range(2):
+        now = at_rest(page.locator(".plot-now").first)
+        head = at_rest(page.get_by_role("slider", name="Time"))
+        assert now["x"] + now["width"] / 2 == pytest.approx(head["x"] + head["width"] / 2, abs=2)
+        page.keyboard.press("z")
+        page.wait_for_selector(".timeline-window")
+    axis = at_rest(page.locator(".timeline-axis"))
+    page.mouse.move(axis["x"] + axis["width"] / 2, axis["y"] + 10)
+    preview = page.locator(".timeline-preview")
+    expect(preview).to_be_visible()
+    comes_to(page, lambda: preview.evaluate("each => each.naturalWidth > 0"), wanted=True)
+    expect(page.get_by_role("tooltip")).to_contain_text("of observations/head_left")
 
 
 def test_two_episodes_are_compared_and_taken_elsewhere(

@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.studio.routes.episode import finding_unit
+from corporeal.studio.routes.episode import finding_unit, told_unit
 
 
 def test_findings_come_with_moments_and_finite_evidence(
@@ -111,3 +111,7 @@ def test_a_unit_is_told_only_where_it_is_sure() -> None:
     assert finding_unit("force_spikes", 2.24e6) == "1", "pressure of a skin, by a limit of its own"
     assert finding_unit("imu_gravity_wrong", 8.0) == "deg", "not the check's own m/s2"
     assert finding_unit("no_such_check", 1.0) == "1"
+    leap = "observations/right_tactile leaps by 4.59e+06 Pa over all taxels at 3.619 s"
+    assert told_unit(leap, 4.5912e6) == "Pa", "the message tells it"
+    assert told_unit(leap, 3.0) == "1", "no number of the message"
+    assert told_unit("are held for 4 rows as a rule (133 ms)", 4.0) == "rows"

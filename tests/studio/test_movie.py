@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
+import av
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
@@ -180,3 +182,39 @@ def test_what_is_no_camera_is_told_with_those_there_are(client: TestClient,
     assert too_long.status_code == 422
     nobody = client.get(f"/api/episodes/nobody/{part}", params={"stream": CAMERA})
     assert nobody.status_code == 404
+
+
+def test_a_clip_holds_the_same_packets_from_the_key_frame_before_the_moment(
+    reading: tuple[TestClient, str, bytes],
+) -> None:
+    client, address, whole = reading
+    _, index = unpacked(client.get(address.replace("/movie", "/packets")).content)
+    times = index["time_ns"].astype(np.int64)
+    first = int(np.flatnonzero(index["key"][:42])[-1])
+    clip = f"{address.replace('/movie', '/clip')}&start_ns={{}}&end_ns={{}}"
+    answer = client.get(clip.format(times[41], times[59]))
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-start-ns"] == str(times[first])
+    assert answer.headers["content-disposition"].endswith('s.mp4"')
+    with av.open(io.BytesIO(answer.content), "r") as made:
+        assert isinstance(made, av.container.InputContainer)
+        packets = [bytes(each) for each in made.demux(video=0) if each.size]
+        made.seek(0)
+        assert len(list(made.decode(video=0))) == len(packets)
+    places = zip(index["start"][first:60], index["size"][first:60], strict=True)
+    assert packets == [whole[int(at) : int(at) + int(size)] for at, size in places]
+
+
+def test_a_clip_without_pictures_or_of_more_than_a_minute_is_refused(
+    reading: tuple[TestClient, str, bytes],
+) -> None:
+    client, address, _ = reading
+    clip = f"{address.replace('/movie', '/clip')}&start_ns={{}}&end_ns={{}}"
+    for start_ns, end_ns, said in (
+        (0, 61_000_000_000, "at most 60 s"),
+        (-20_000_000_000, -10_000_000_000, "has pictures"),
+        (5, 5, "more than 0"),
+    ):
+        answer = client.get(clip.format(start_ns, end_ns))
+        assert answer.status_code == 422
+        assert said in answer.json()["error"]

@@ -52,6 +52,8 @@ def test_the_colours_cover_touches_and_neither_noise_nor_a_leap(
     episode = take_in(workspace, tmp_path, streams, open_robot("g1"))
     touched, calm = client.get(f"/api/episodes/{episode}/tactile").json()
     assert touched["low"] == calm["low"] == 0
+    assert touched["touched"]
+    assert not calm["touched"]
     assert 80_000 < touched["high"] < 120_000
     assert calm["high"] > 5 * 150, "noise of three spreads stays in the darkest fifth"
 

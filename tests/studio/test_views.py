@@ -43,10 +43,27 @@ def test_a_view_is_saved_listed_replaced_and_deleted(client: TestClient) -> None
     (view,) = client.get("/api/views").json()
     assert view["number"] == saved["number"]
     assert view["query"] == "failure = fall and score < 0.5"
-    assert view["look"] == {"order": "-recorded", "layout": "table", "columns": None}
+    assert view["look"] == {
+        "page": "episodes", "order": "-recorded", "layout": "table", "columns": None,
+        "panels": None,
+    }  # fmt: skip
     assert client.delete(f"/api/views/{view['number']}").status_code == 204
     assert client.get("/api/views").json() == []
     assert client.delete(f"/api/views/{view['number']}").status_code == 404
+
+
+def test_layouts_of_an_episodes_page_are_views_of_another_page(client: TestClient) -> None:
+    look = {"page": "episode", "panels": '"plots"'}
+    assert _save(client, "Falls", query="failure = fall").status_code == 200
+    taken = _save(client, "Falls", look=look)
+    assert taken.status_code == 422
+    assert "which a view of another page of yours has" in taken.json()["error"]
+    assert _save(client, "Curves", look=look, shared=True).status_code == 200
+    assert [view["name"] for view in client.get("/api/views").json()] == ["Falls"]
+    (layout,) = client.get("/api/views?page=episode").json()
+    assert (layout["name"], layout["shared"], layout["look"]["panels"]) == (
+        "Curves", True, '"plots"',
+    )  # fmt: skip
 
 
 def test_others_see_what_is_shared_and_cannot_delete_it(workspace: Workspace) -> None:

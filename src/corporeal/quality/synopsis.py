@@ -19,8 +19,8 @@ from corporeal.episode.facts import read_facts
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.batch import PATH_POINTS, Moments
 from corporeal.quality.batch import Synopsis as Synopsis
+from corporeal.quality.evidence.action_lag import action_lag_measures
 from corporeal.quality.evidence.arm_order import arm_order_measures
-from corporeal.quality.evidence.lag import action_lag_measures
 from corporeal.quality.evidence.motion import end_measures, stillness
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
 from corporeal.quality.evidence.repeats import repeat_measures

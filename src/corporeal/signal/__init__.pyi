@@ -1,6 +1,7 @@
 from . import filters as filters
 from . import grid as grid
 from . import hands as hands
+from . import lag as lag
 from . import recognition as recognition
 from . import runs as runs
 from . import stretch as stretch

@@ -12,7 +12,7 @@ from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
 from corporeal.quality.checks.action_late import CHECK
-from corporeal.quality.evidence.lag import action_lag_measures
+from corporeal.quality.evidence.action_lag import action_lag_measures
 
 
 def delayed(recording: Recording, rows_: int) -> Recording:

@@ -13,7 +13,7 @@ from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.checks.lag_unusual import CHECK
-from corporeal.quality.evidence.lag import action_lag_measures
+from corporeal.quality.evidence.action_lag import action_lag_measures
 
 
 def brief(recording: Recording, task: str = "wave") -> Synopsis:

@@ -80,8 +80,8 @@ export function thumbnailAddress(id: string, width: number, at = 0.5): string {
   return address(`/episodes/${encodeURIComponent(id)}/thumbnail`, { width, at: at.toFixed(3) });
 }
 
-export function getViews(signal?: AbortSignal): Promise<SavedView[]> {
-  return getJson("/views", {}, signal);
+export function getViews(page: ViewLook["page"], signal?: AbortSignal): Promise<SavedView[]> {
+  return getJson("/views", { page }, signal);
 }
 
 export function saveView(view: NewView): Promise<SavedView> {

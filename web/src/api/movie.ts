@@ -67,6 +67,16 @@ export function pictureAddress(id: string, stream: string, frame: number, width?
   return address(below(id, "picture"), { stream, frame, width });
 }
 
+/** Some seconds of a camera as a movie of the packets as they are. */
+export function clipAddress(
+  id: string,
+  stream: string,
+  [startNs, endNs]: [number, number],
+): string {
+  const span = { start_ns: Math.round(startNs), end_ns: Math.round(endNs) };
+  return address(below(id, "clip"), { stream, ...span });
+}
+
 /** One picture, decoded by the server. */
 export async function getPicture(
   id: string,

@@ -2,7 +2,7 @@
 
 import { type Arrays, getArrays, getJson, type Values } from "./client";
 import { below } from "./episode";
-import type { SampleFacts } from "./schema";
+import type { JointError, SampleFacts } from "./schema";
 
 export interface SignalFacts {
   mode: "samples" | "envelope";
@@ -32,6 +32,8 @@ export interface Trace {
 
 export interface SignalWish {
   stream: string;
+  /** A stream of commands: then it is what was commanded less what was measured. */
+  against?: string;
   columns: number[];
   startNs: number;
   endNs: number;
@@ -43,6 +45,7 @@ export async function getTrace(id: string, wish: SignalWish, signal?: AbortSigna
     below(id, "signal"),
     {
       stream: wish.stream,
+      against: wish.against,
       columns: wish.columns.join(","),
       start_ns: Math.round(wish.startNs),
       end_ns: Math.round(wish.endNs),
@@ -91,4 +94,14 @@ export function getSample(
   signal?: AbortSignal,
 ): Promise<SampleFacts> {
   return getJson<SampleFacts>(below(id, "sample"), { stream, time_ns: Math.round(timeNs) }, signal);
+}
+
+/** How far each joint was from its command, the farthest off first; none where nothing follows. */
+export function getErrors(
+  id: string,
+  stream: string,
+  against: string,
+  signal?: AbortSignal,
+): Promise<JointError[]> {
+  return getJson<JointError[]>(below(id, "errors"), { stream, against }, signal);
 }

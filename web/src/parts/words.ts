@@ -9,6 +9,8 @@ export function count(number: number, noun: string): string {
 export function measureText(value: number, unit: string): string {
   const size = Math.abs(value);
   if (unit === "s" && size < 1) return `${digits(1000 * value)} ms`;
+  if (unit === "Pa" && size >= 1e6) return `${digits(value / 1e6)} MPa`;
+  if (unit === "Pa" && size >= 1e3) return `${digits(value / 1e3)} kPa`;
   if (unit === "m" && size < 0.1) return `${digits(1000 * value)} mm`;
   return unit === "1" ? digits(value) : `${digits(value)} ${unit === "deg" ? "°" : unit}`;
 }

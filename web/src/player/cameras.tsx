@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import type { EpisodeDetail, EpisodeStream } from "../api/schema";
 import { useShortcuts } from "../parts/shortcuts";
-import { bestGrid, cellColumn } from "./camera_grid";
+import { packFlow, packPictures, type Room } from "./camera_grid";
 import { CameraTile } from "./camera_tile";
 import "./cameras.css";
 import type { Clock } from "./clock";
@@ -15,10 +15,14 @@ export interface CamerasProps {
   clock: Clock;
   /** Whether the clock steps by the frames of the chosen camera. */
   setsSteps?: boolean;
+  /** As large as the pictures may get, where the place of the cameras follows their size. */
+  room?: Room;
+  /** Told how wide the pictures together are. */
+  onPacked?: (width: number) => void;
 }
 
 /** All cameras and depth of an episode, side by side, as large as the box allows. */
-export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
+export function Cameras({ episode, clock, setsSteps = true, room, onPacked }: CamerasProps) {
   const streams = useMemo(() => viewsOf(episode), [episode]);
   const [chosen, setChosen] = useState(streams[0]?.path ?? null);
   const [large, setLarge] = useState<string | null>(null);
@@ -38,6 +42,13 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
     setLarge((before) => (before ? path : null));
   };
   const enlarge = (path: string | null) => setLarge((before) => (before || !path ? null : path));
+  const aspects = shown.map(aspectOf);
+  const isTall = height >= 60;
+  const packing = isTall
+    ? packPictures(aspects, room ?? { width, height })
+    : packFlow(aspects, width);
+  const packed = isTall ? packing.width : 0;
+  useEffect(() => onPacked?.(packed), [packed, onPacked]);
   useShortcuts("Cameras", [
     {
       keys: ["f"],
@@ -56,11 +67,6 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
     large !== null,
   );
   if (!streams.length) return <p className="cameras-none">This episode has no camera.</p>;
-  const aspect = aspectOf(shown);
-  const isTall = height >= 60;
-  const grid = isTall
-    ? bestGrid(shown.length, width, height, aspect)
-    : { columns: shown.length > 1 && width > 300 ? 2 : 1, rows: 0 };
   return (
     <div
       className={`cameras${isTall ? "" : " cameras-flow"}`}
@@ -68,26 +74,13 @@ export function Cameras({ episode, clock, setsSteps = true }: CamerasProps) {
       role="group"
       aria-label="Cameras"
     >
-      <div
-        className="cameras-grid"
-        style={{
-          // Half columns, so that a last row that is not full stands in the middle.
-          gridTemplateColumns: `repeat(${2 * grid.columns}, minmax(0, 1fr))`,
-          gridAutoRows: isTall
-            ? `minmax(0, 1fr)`
-            : `${Math.round(width / grid.columns / aspect)}px`,
-        }}
-      >
+      <div className="cameras-grid" style={{ width: packing.width, height: packing.height }}>
         {streams.map((stream, place) => {
           const Tile = stream.kind === "depth" ? DepthTile : CameraTile;
           const isShown = shown.includes(stream);
+          const lies = packing.places[shown.indexOf(stream)];
           return (
-            <div
-              key={stream.path}
-              className="cameras-cell"
-              style={{ gridColumn: cellColumn(shown.indexOf(stream), shown.length, grid.columns) }}
-              hidden={!isShown}
-            >
+            <div key={stream.path} className="cameras-cell" style={lies} hidden={!isShown}>
               <Tile
                 episode={episode}
                 stream={stream}
@@ -129,9 +122,7 @@ function viewsOf(episode: EpisodeDetail): EpisodeStream[] {
     .sort((one, other) => rank(one) - rank(other));
 }
 
-function aspectOf(streams: EpisodeStream[]): number {
-  const ratios = streams
-    .map(({ shape }) => (shape[1] ?? 4) / (shape[0] ?? 3))
-    .sort((a, b) => a - b);
-  return ratios[ratios.length >> 1] ?? 4 / 3;
+function aspectOf({ shape }: EpisodeStream): number {
+  const [height = 3, width = 4] = shape;
+  return Math.min(Math.max(width / Math.max(height, 1), 0.2), 5) || 4 / 3;
 }

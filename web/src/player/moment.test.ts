@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { bestGrid } from "./camera_grid";
 import { captionOf } from "./caption";
 import { clockText } from "./clock";
 import { frameOf, momentOf } from "./moment";
@@ -37,12 +36,4 @@ it("a caption tells the frame, and how old it is when it should have been replac
   expect(of(1, 2.033e9)).toBe("1 / 2 · no picture for 1.0 s");
   expect(of(0, 2.033e9)).toBe("0 / 2 · 1033 ms late");
   expect(captionOf([], { shown: -1, timeNs: 0, rateHz: 30 })).toBe("no picture at all");
-});
-
-it("pictures are as large as the box allows", () => {
-  expect(bestGrid(1, 900, 300, 4 / 3)).toEqual({ columns: 1, rows: 1 });
-  expect(bestGrid(4, 1200, 300, 4 / 3)).toEqual({ columns: 4, rows: 1 });
-  expect(bestGrid(4, 800, 600, 4 / 3)).toEqual({ columns: 2, rows: 2 });
-  expect(bestGrid(8, 1600, 600, 4 / 3)).toEqual({ columns: 4, rows: 2 });
-  expect(bestGrid(3, 300, 900, 4 / 3)).toEqual({ columns: 1, rows: 3 });
 });

@@ -1,3 +1,6 @@
+import type { EpisodeDetail } from "../api/schema";
+import { type Clock, frameAt } from "./clock";
+
 // What people type to jump: "1:02.5", "12.5", "12.5 s".
 
 const pattern = /^\s*(-?)\s*(?:(?:(\d{1,3}):)?(\d{1,3}):)?(\d{1,6}(?:[.,]\d{1,9})?)\s*s?\s*$/;
@@ -19,4 +22,20 @@ export function momentOf(text: string): number | null {
 export function frameOf(text: string): number | null {
   const found = /^\s*#?\s*(\d{1,9})\s*$/.exec(text);
   return found ? Number(found[1]) : null;
+}
+
+/** A moment in the other ways to say it: the frame of the chosen camera, date and time of day. */
+export function momentTitle(
+  { epoch_ns, row }: Pick<EpisodeDetail, "epoch_ns" | "row">,
+  clock: Clock,
+  timeNs: number,
+): string {
+  const frame = frameAt(clock.stepTimes, timeNs);
+  const parts = frame < 0 ? [] : [`frame ${frame} of ${clock.stepName}`];
+  // Only what was recorded has a time of day; what was imported without one does not.
+  if (row.recorded_ns !== null) {
+    const at = new Date(Number(BigInt(epoch_ns) / 1_000_000n) + timeNs / 1e6);
+    parts.push(`${at.toISOString().replace("T", " ").replace("Z", "")} UTC`);
+  }
+  return parts.join(" · ");
 }

@@ -1,17 +1,20 @@
-import { useCallback, useMemo, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { EpisodeDetail, EpisodeFinding, EventFacts } from "../api/schema";
 import { useShortcuts } from "../parts/shortcuts";
 import { useInks } from "../plots/inks";
 import { selectFinding, useSelectedFinding } from "../plots/selection";
-import { windowOf } from "../plots/window";
+import { useWheelZoom } from "../plots/use_wheel_zoom";
+import { type ViewWindow, windowOf } from "../plots/window";
 import type { Clock } from "./clock";
+import { momentTitle } from "./moment";
+import { previewSource } from "./preview";
 import "./timeline.css";
 import { TimelineAxis } from "./timeline_axis";
 import { TimelineDetected } from "./timeline_detected";
 import { TimelineFindings, TimelineThroughout } from "./timeline_findings";
 import { TimelineLane } from "./timeline_lane";
 import { TimelinePlayhead } from "./timeline_playhead";
-import { findingBars, moments, neighbour, wholeFindings } from "./timeline_rows";
+import { findingBars, moments, neighbour, shareOf, wholeFindings } from "./timeline_rows";
 import { useScrub } from "./timeline_scrub";
 import { TimelineTip, type Tip } from "./timeline_tip";
 
@@ -33,7 +36,12 @@ export function Timeline({ episode, clock, detected = none }: TimelineProps) {
   const [tip, setTip] = useState<Tip | null>(null);
   const { bars, rows } = useMemo(() => findingBars(episode), [episode]);
   const throughout = useMemo(() => wholeFindings(episode), [episode]);
-  const scrub = useScrub(track, clock, setTip);
+  const scrub = useScrub(track, clock, view, setTip);
+  const axis = useRef<HTMLDivElement>(null);
+  useWheelZoom(axis, view, 0);
+  useScale(track, view);
+  const titleOf = (timeNs: number) => momentTitle(episode, clock, timeNs);
+  const preview = useMemo(() => previewSource(episode), [episode]);
   const choose = (finding: EpisodeFinding, startNs: number | null) => {
     selectFinding(finding.number);
     if (startNs !== null) {
@@ -52,7 +60,9 @@ export function Timeline({ episode, clock, detected = none }: TimelineProps) {
   return (
     <div className="timeline" role="group" aria-label="Timeline">
       <div className="timeline-track" ref={track} {...scrub}>
-        <TimelineAxis view={view} inks={inks} />
+        <div ref={axis}>
+          <TimelineAxis view={view} inks={inks} />
+        </div>
         {rows > 0 && (
           <div className="timeline-row">
             <span className="timeline-name">Findings</span>
@@ -103,10 +113,24 @@ export function Timeline({ episode, clock, detected = none }: TimelineProps) {
           />
         ))}
         <TimelinePlayhead clock={clock} view={view} findings={episode.findings} />
-        <TimelineTip tip={tip} track={track} />
+        <TimelineTip tip={tip} track={track} view={view} preview={preview} titleOf={titleOf} />
       </div>
     </div>
   );
+}
+
+/** The rows show the window of the plots: they are as much wider, and moved, as it is smaller. */
+function useScale(track: RefObject<HTMLElement | null>, view: ViewWindow): void {
+  useEffect(() => {
+    const put = () => {
+      const whole = Math.max(view.wholeEndNs - view.wholeStartNs, 1);
+      const from = shareOf(view.startNs, view.wholeStartNs, view.wholeEndNs);
+      track.current?.style.setProperty("--zoom", String(Math.max(whole / view.spanNs, 1)));
+      track.current?.style.setProperty("--from", String(from));
+    };
+    put();
+    return view.subscribe(put);
+  }, [track, view]);
 }
 
 function useTimelineKeys(

@@ -6,18 +6,20 @@ import { useWindow } from "../plots/use_window";
 import type { ViewWindow } from "../plots/window";
 import { shareOf } from "./timeline_rows";
 
-/** Times of the whole episode, and which part of it the plots show. */
+/** Times of the window, and above them which part of the episode it is. */
 export function TimelineAxis({ view, inks }: { view: ViewWindow; inks: Inks }) {
   useWindow(view);
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
-    const draw = () => drawAxis(element, view.wholeStartNs, view.wholeEndNs, inks, 0);
+    const draw = () => drawAxis(element, view.startNs, view.endNs, inks, 0);
     const size = new ResizeObserver(() => redraw(draw));
     size.observe(element);
+    const stop = view.subscribe(() => redraw(draw));
     redraw(draw);
     return () => {
+      stop();
       forget(draw);
       size.disconnect();
     };
@@ -27,11 +29,12 @@ export function TimelineAxis({ view, inks }: { view: ViewWindow; inks: Inks }) {
     <div className="timeline-axis">
       <canvas ref={canvas} aria-hidden />
       {!view.isWhole && (
-        <div
-          className="timeline-window"
-          style={{ left: share(view.startNs), right: `calc(100% - ${share(view.endNs)})` }}
-          title="The part that the plots show"
-        />
+        <div className="timeline-whole-bar" title="The part of the episode that is shown">
+          <div
+            className="timeline-window"
+            style={{ left: share(view.startNs), right: `calc(100% - ${share(view.endNs)})` }}
+          />
+        </div>
       )}
     </div>
   );

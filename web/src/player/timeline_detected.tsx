@@ -38,7 +38,6 @@ export const TimelineDetected = memo(function TimelineDetected({
           const text = eventText(event);
           const uncertainty = (event.uncertainty_ns / 1e9).toFixed(3);
           const tip = {
-            share,
             timeNs: event.time_ns,
             text,
             more: `${event.stream}, ± ${uncertainty} s`,

@@ -45,9 +45,9 @@ export function TimelineFindings({
               top: bar.row * ROW_PX + 2,
             }}
             onClick={() => onChoose(finding, bar.startNs)}
-            onFocus={() => onTip({ share: bar.from, timeNs: bar.startNs, finding })}
+            onFocus={() => onTip({ timeNs: bar.startNs, finding })}
             onBlur={() => onTip(null)}
-            onPointerEnter={() => onTip({ share: bar.from, timeNs: bar.startNs, finding })}
+            onPointerEnter={() => onTip({ timeNs: bar.startNs, finding })}
           />
         );
       })}

@@ -36,7 +36,7 @@ export const TimelineLane = memo(function TimelineLane({
               width: lane.name === noteLane ? undefined : `${(to - from) * 100}%`,
             }}
             onPointerEnter={() =>
-              onTip({ share: from, timeNs: item.start_ns, text: item.label, more: item.detail })
+              onTip({ timeNs: item.start_ns, text: item.label, more: item.detail })
             }
           >
             <span>{item.label}</span>

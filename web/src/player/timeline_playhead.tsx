@@ -2,7 +2,6 @@ import { type KeyboardEvent, useEffect, useRef } from "react";
 import type { EpisodeFinding } from "../api/schema";
 import type { ViewWindow } from "../plots/window";
 import { type Clock, clockText } from "./clock";
-import { shareOf } from "./timeline_rows";
 
 const SAY_EVERY_MS = 500;
 
@@ -28,8 +27,11 @@ export function TimelinePlayhead({
       head.current?.setAttribute("aria-valuetext", spoken(timeNs, findings));
     };
     const put = (timeNs: number) => {
-      if (head.current)
-        head.current.style.transform = `translateX(${shareOf(timeNs, clock.startNs, clock.endNs) * width}px)`;
+      if (head.current) {
+        const share = (timeNs - view.startNs) / view.spanNs;
+        head.current.style.visibility = share < 0 || share > 1 ? "hidden" : "visible";
+        head.current.style.transform = `translateX(${share * width}px)`;
+      }
       clearTimeout(later);
       if (!clock.isPlaying || performance.now() - said > SAY_EVERY_MS) say(timeNs);
       else later = window.setTimeout(() => say(timeNs), SAY_EVERY_MS);
@@ -39,13 +41,13 @@ export function TimelinePlayhead({
       put(clock.timeNs);
     });
     if (lane.current) size.observe(lane.current);
-    const stop = clock.subscribe(put);
+    const stops = [clock.subscribe(put), view.subscribe(() => put(clock.timeNs))];
     return () => {
-      stop();
+      for (const stop of stops) stop();
       clearTimeout(later);
       size.disconnect();
     };
-  }, [clock, findings]);
+  }, [clock, view, findings]);
   const press = (event: KeyboardEvent) => {
     const jump = view.spanNs / 10;
     const moves = new Map([

@@ -1,6 +1,6 @@
 // Dragging anywhere on the timeline takes the clock along; a press without a move seeks.
 import { type PointerEvent, type RefObject, useRef } from "react";
-import { timeAt } from "../plots/window";
+import { timeAt, type ViewWindow } from "../plots/window";
 import type { Clock } from "./clock";
 import type { Tip } from "./timeline_tip";
 
@@ -9,6 +9,7 @@ const STILL_PX = 4;
 export function useScrub(
   track: RefObject<HTMLElement | null>,
   clock: Clock,
+  view: ViewWindow,
   onTip: (tip: Tip | null) => void,
 ) {
   const press = useRef<{ x: number; moved: boolean } | null>(null);
@@ -18,7 +19,7 @@ export function useScrub(
     const { left, width } = inner();
     return Math.min(Math.max((event.clientX - left) / Math.max(width, 1), 0), 1);
   };
-  const time = (event: PointerEvent) => timeAt(share(event), clock.startNs, clock.endNs, 1);
+  const time = (event: PointerEvent) => timeAt(share(event), view.startNs, view.endNs, 1);
   const isMark = (event: PointerEvent) =>
     event.target instanceof Element && event.target.closest("button, .timeline-name") !== null;
   return {
@@ -29,7 +30,7 @@ export function useScrub(
       const held = press.current;
       if (!held) {
         if (!isMark(event) && !(event.target as Element).closest("li"))
-          onTip({ share: share(event), timeNs: time(event) });
+          onTip({ timeNs: time(event) });
         return;
       }
       if (!held.moved && Math.abs(event.clientX - held.x) > STILL_PX) {
@@ -38,7 +39,7 @@ export function useScrub(
       }
       if (held.moved) {
         clock.seek(time(event));
-        onTip({ share: share(event), timeNs: clock.timeNs });
+        onTip({ timeNs: clock.timeNs });
       }
     },
     onPointerUp: (event: PointerEvent<HTMLElement>) => {

@@ -1,10 +1,12 @@
 import type { RefObject } from "react";
 import type { EpisodeFinding } from "../api/schema";
 import { againstLimit } from "../parts/words";
+import type { ViewWindow } from "../plots/window";
 import { clockText } from "./clock";
+import { Preview, type PreviewSource } from "./preview";
+import { shareOf } from "./timeline_rows";
 
 export interface Tip {
-  share: number;
   timeNs: number;
   finding?: EpisodeFinding;
   text?: string;
@@ -15,22 +17,31 @@ export interface Tip {
 export function TimelineTip({
   tip,
   track,
+  view,
+  preview,
+  titleOf,
 }: {
   tip: Tip | null;
   track: RefObject<HTMLElement | null>;
+  view: ViewWindow;
+  preview: PreviewSource | null;
+  titleOf: (timeNs: number) => string;
 }) {
   const axis = track.current?.querySelector(".timeline-axis")?.getBoundingClientRect();
   const box = track.current?.parentElement?.getBoundingClientRect();
   if (!tip || !axis || !box) return null;
   const { finding } = tip;
+  const share = shareOf(tip.timeNs, view.startNs, view.endNs);
   const style = {
-    left: axis.left + tip.share * axis.width,
+    left: axis.left + share * axis.width,
     bottom: window.innerHeight - box.top + 6,
-    transform: `translateX(${-tip.share * 100}%)`,
+    transform: `translateX(${-share * 100}%)`,
   };
   return (
     <div className="timeline-tip" role="tooltip" style={style}>
+      {preview && <Preview source={preview} timeNs={tip.timeNs} />}
       <b className="num">{clockText(tip.timeNs)}</b>
+      <span className="muted num"> {titleOf(tip.timeNs)}</span>
       {finding && (
         <>
           <span className={`chip ${finding.severity}`}>{finding.check.replaceAll("_", " ")}</span>

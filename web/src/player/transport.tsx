@@ -4,7 +4,7 @@ import { useAddress } from "../parts/router";
 import { useShortcuts } from "../parts/shortcuts";
 import { type Clock, clockText, frameAt, RATES } from "./clock";
 import { JumpField } from "./jump_field";
-import { frameOf, momentOf } from "./moment";
+import { frameOf, momentOf, momentTitle } from "./moment";
 import "./transport.css";
 import { useClockState, useClockTime } from "./use_clock";
 import { useCopied } from "./use_copied";
@@ -73,7 +73,7 @@ export function Transport({ episode, clock }: TransportProps) {
         <Step label="Next frame" sign="›" run={() => clock.step(1)} />
         <Step label="Ten frames on" sign="»" run={() => clock.step(10)} />
       </span>
-      <Place clock={clock} />
+      <Place episode={episode} clock={clock} />
       <span className="transport-group" role="group" aria-label="Speed">
         {RATES.map((each) => (
           <button
@@ -121,7 +121,7 @@ function Step({ label, sign, run }: { label: string; sign: string; run: () => vo
 }
 
 /** The time and the frame of now; both can be typed. */
-function Place({ clock }: { clock: Clock }) {
+function Place({ episode, clock }: TransportProps) {
   const time = useClockTime(clock, 50);
   const { steps } = useClockState(clock);
   const frame = frameAt(clock.stepTimes, time);
@@ -138,7 +138,7 @@ function Place({ clock }: { clock: Clock }) {
     return true;
   };
   return (
-    <span className="transport-group transport-place">
+    <span className="transport-group transport-place" title={momentTitle(episode, clock, time)}>
       <JumpField label="Time" shown={clockText(time)} width="11ch" onJump={toTime} />
       <span className="muted num">/ {clockText(clock.endNs)}</span>
       {steps > 0 && (

@@ -1,7 +1,8 @@
-import type { KeyboardEvent, ReactNode, SyntheticEvent } from "react";
+import { type KeyboardEvent, type ReactNode, type SyntheticEvent, useRef } from "react";
 import type { EpisodeStream } from "../api/schema";
 import "./view_tile.css";
 import type { Frames } from "./use_frames";
+import { usePictureZoom } from "./use_picture_zoom";
 
 export interface TileControls {
   /** The digit that chooses it; null beyond 9. */
@@ -26,14 +27,23 @@ export interface ViewTileProps extends TileControls {
 export function ViewTile(props: ViewTileProps) {
   const { stream, frames, isWaiting, isChosen, isLarge, digit, children } = props;
   const kind = stream.kind === "depth" ? "depth" : "camera";
+  const tile = useRef<HTMLElement>(null);
+  const zoom = usePictureZoom(tile);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+    if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey)
+      return;
+    if (zoom.onKey(event)) {
+      event.preventDefault();
+      return;
+    }
+    if (event.key !== "Enter") return;
     event.preventDefault();
     props.onChoose();
     props.onLarge();
   };
   return (
     <figure
+      ref={tile}
       className={`view-tile${isChosen ? " view-tile-chosen" : ""}`}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, or its keys act on it, so it takes the focus
       tabIndex={0}
@@ -41,7 +51,7 @@ export function ViewTile(props: ViewTileProps) {
       data-tile={stream.path}
       onKeyDown={onKeyDown}
       onClick={props.onChoose}
-      onDoubleClick={props.onLarge}
+      onDoubleClick={() => void fullScreen(tile.current)}
     >
       <canvas
         ref={frames.canvas}
@@ -65,6 +75,25 @@ export function ViewTile(props: ViewTileProps) {
       {/** biome-ignore lint/a11y/noStaticElementInteractions: it only watches what happens to the controls inside */}
       {/** biome-ignore lint/a11y/useKeyWithClickEvents: for the pointer only; keys reach the same by the controls inside */}
       <span className="view-tile-buttons" onClick={stay} onDoubleClick={stay}>
+        {zoom.scale > 1 && (
+          <button
+            type="button"
+            className="num"
+            aria-label={`Show all of ${stream.name}`}
+            title="Show the whole picture (0)"
+            onClick={zoom.reset}
+          >
+            {zoom.scale.toFixed(1)}×
+          </button>
+        )}
+        <button
+          type="button"
+          aria-label={`${stream.name} on the full screen`}
+          title="Full screen (double click)"
+          onClick={() => void fullScreen(tile.current)}
+        >
+          □
+        </button>
         <button
           type="button"
           aria-label={isLarge ? `Show all cameras` : `Enlarge ${stream.name}`}
@@ -95,6 +124,13 @@ export function ViewTile(props: ViewTileProps) {
       )}
     </figure>
   );
+}
+
+/** The picture alone on the screen, or back on the page. */
+async function fullScreen(element: HTMLElement | null): Promise<void> {
+  if (document.fullscreenElement) await document.exitFullscreen();
+  // A browser that does not let pages do so leaves the picture where it is.
+  else await element?.requestFullscreen?.().catch(() => undefined);
 }
 
 function stay(event: SyntheticEvent): void {

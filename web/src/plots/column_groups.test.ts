@@ -73,3 +73,11 @@ it("shortens a name by what its group says already", () => {
   expect(shortName("left_shoulder_pitch_joint", "left arm")).toBe("shoulder pitch");
   expect(shortName("fx", "N")).toBe("fx");
 });
+
+it("joints in two units stay limbs, and names of another hand are read", () => {
+  const components = ["left_elbow_joint", "right_elbow_joint", "kLeftHandPinky", "kRightHandIndex"];
+  const unit = ["rad", "rad", "1", "1"];
+  const names = groupsOf(stream({ shape: [4], components, unit })).map((each) => each.name);
+  expect(names).toEqual(["left arm", "right arm", "left hand", "right hand", "all"]);
+  expect(shortName("kLeftHandPinky", "left hand")).toBe("pinky");
+});

@@ -43,7 +43,8 @@ export function columnUnits(stream: EpisodeStream): string[] {
 }
 
 export function limbOf(name: string): string {
-  const text = name.toLowerCase();
+  // Some write kLeftHandPinky.
+  const text = name.replace(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
   const limb = limbs.find(([pattern]) => pattern.test(text))?.[1] ?? "other";
   const side = /(^|[_.])(left|l)([_.]|$)/.test(text)
     ? "left "
@@ -58,7 +59,7 @@ export function groupsOf(stream: EpisodeStream): ColumnGroup[] {
   const names = columnNames(stream);
   const units = columnUnits(stream);
   const every = { name: ALL, columns: names.map((_, place) => place).slice(0, MOST_COLUMNS) };
-  if (new Set(units).size > 1) return [...gathered(units), every];
+  if (new Set(units).size > 1) return [...gathered(limbsByUnit(names, units) ?? units), every];
   if (names.length <= MOST_LINES) return [every];
   const byLimb = gathered(names.map(limbOf));
   if (stream.components && byLimb.length > 1) return [...byLimb, every];
@@ -67,6 +68,16 @@ export function groupsOf(stream: EpisodeStream): ColumnGroup[] {
     return `${first}–${Math.min(first + MOST_LINES, names.length) - 1}`;
   });
   return [...gathered(eights), every];
+}
+
+/** Limbs, those of several units in parts; null where the columns are no joints. */
+function limbsByUnit(names: string[], units: string[]): string[] | null {
+  const limbs = names.map(limbOf);
+  if (limbs.filter((each) => each !== "other").length < names.length / 2) return null;
+  const common = (limb: string) => new Set(units.filter((_, place) => limbs[place] === limb)).size;
+  return limbs.map((limb, place) =>
+    common(limb) > 1 ? `${limb}, ${unitless(units[place] as string)}` : limb,
+  );
 }
 
 function gathered(labels: string[]): ColumnGroup[] {
@@ -84,7 +95,14 @@ function unitless(name: string): string {
 /** "left_shoulder_pitch_joint" beside its group "left arm" is just "shoulder pitch". */
 export function shortName(name: string, group: string): string {
   let text = name.replace(/_joint$/, "");
+  // kLeftHandPinky
+  if (/^k?[A-Z][a-z]+[A-Z]/.test(text))
+    text = text
+      .replace(/^k(?=[A-Z])/, "")
+      .replace(/([a-z])([A-Z])/g, "$1_$2")
+      .toLowerCase();
   const side = /^(left|right) /.exec(group)?.[1];
   if (side) text = text.replace(new RegExp(`(^|_)${side}(_|$)`), "$1").replace(/^_|_$/g, "");
-  return text.replaceAll("_", " ");
+  const short = text.replace(/^hand_(?=[a-z])/, "");
+  return (/hand/.test(group) ? short : text).replaceAll("_", " ");
 }

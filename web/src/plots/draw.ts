@@ -4,7 +4,8 @@ import { frameAt } from "../player/clock";
 import { pixelOf, type Raster, rasterLine } from "./raster";
 import { type Range, ticks, tickText } from "./scale";
 
-export const GUTTER = 58;
+/** Left of a plot: its numbers; left of the timeline: the names of its rows. As in tokens.css. */
+export const GUTTER = 84;
 const DOT_PX = 9;
 
 export interface Inks {
@@ -37,6 +38,8 @@ export interface Picture {
   lines: Line[];
   marks: Mark[];
   limits: number[];
+  /** Whether the line of zero is drawn stronger. */
+  zero?: boolean;
 }
 
 interface Frame {
@@ -198,6 +201,16 @@ function drawGrid(
       Math.min(Math.max(y, 7), frame.height - 7),
     );
   }
+  context.stroke();
+  if (picture.zero && range && range.low < 0 && range.high > 0) drawZero(context, inks, frame);
+}
+
+function drawZero(context: CanvasRenderingContext2D, inks: Inks, frame: Frame): void {
+  const y = Math.round(frame.y(0)) + 0.5;
+  context.strokeStyle = inks.ink;
+  context.beginPath();
+  context.moveTo(frame.left, y);
+  context.lineTo(frame.left + frame.width, y);
   context.stroke();
 }
 

@@ -38,12 +38,16 @@ export function limitsOf(findings: EpisodeFinding[]): number[] {
   return [...new Set(findings.filter(isMeant).map((each) => each.limit as number))].slice(0, 4);
 }
 
-/** The group to show first: what a finding names, else the limb that moves most, else the first. */
+/**
+ * The group to show first: what a finding names, else the one that follows worst, else the limb
+ * that moves most, else the first.
+ */
 export function firstGroup(
   groups: ColumnGroup[],
   panel: Panel,
   findings: EpisodeFinding[],
   trace: Trace | null,
+  worst: ColumnGroup | null = null,
 ): ColumnGroup {
   const names = columnNames(panel.stream);
   const named = groups.find(({ columns }) =>
@@ -55,6 +59,7 @@ export function firstGroup(
   const isLimbs =
     panel.stream.components !== null && /joint/.test(panel.stream.name) && groups.length > 2;
   if (isLimbs && named) return named;
+  if (worst) return worst;
   if (!isLimbs || !trace) return first;
   let best = first;
   let most = -1;

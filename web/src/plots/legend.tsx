@@ -5,6 +5,7 @@ import type { Painter, Reading } from "./painter";
 import { valueText } from "./scale";
 import type { ViewWindow } from "./window";
 
+const tellings = ["commanded", "measured", "error"] as const;
 const EVERY_MS = 90;
 const SETTLED_MS = 160;
 
@@ -81,8 +82,9 @@ export function Legend({
       {hasCommands && (
         <li className="plot-legend-head" aria-hidden>
           <span />
-          <span>measured</span>
-          <span>commanded ┄</span>
+          <span title="What the robot was told; dashed in the plot">cmd ┄</span>
+          <span title="What the robot measured">meas</span>
+          <span title="Commanded less measured">error</span>
         </li>
       )}
       {columns.map((column, place) => (
@@ -98,20 +100,15 @@ export function Legend({
             <i style={{ background: `var(--line-${(place % 10) + 1})` }} />
             <span>{shortName(names[column] as string, group)}</span>
           </button>
-          <output
-            className="num"
-            data-column={column}
-            data-of="measured"
-            data-unit={units[column]}
-          />
-          {hasCommands && (
+          {(hasCommands ? tellings : tellings.slice(1, 2)).map((of) => (
             <output
+              key={of}
               className="num"
               data-column={column}
-              data-of="commanded"
+              data-of={of}
               data-unit={units[column]}
             />
-          )}
+          ))}
         </li>
       ))}
     </ul>
@@ -123,7 +120,7 @@ function writeValues(list: HTMLElement | null, painter: Painter | null, timeNs: 
   if (!list || !painter) return;
   for (const output of list.querySelectorAll<HTMLOutputElement>("output")) {
     const { column, of } = output.dataset;
-    const reading = painter.read(Number(column), timeNs, of as "measured" | "commanded");
+    const reading = painter.read(Number(column), timeNs, of as (typeof tellings)[number]);
     const text = readingText(reading);
     if (output.textContent !== text) output.textContent = text;
     output.title =

@@ -46,6 +46,8 @@ export class SignalLoader {
     private readonly everyColumn: number[],
     private readonly all: Span,
     private readonly onChange: () => void,
+    /** The commands, where their error is wanted. */
+    private readonly against?: string,
   ) {}
 
   /** Have these columns and this span at hand as soon as possible. */
@@ -112,7 +114,7 @@ export class SignalLoader {
       const columns = isWhole
         ? [...new Set([...this.everyColumn, ...this.columns])].slice(-MOST_COLUMNS)
         : this.columns;
-      const wish = { stream: this.stream, columns, ...span, points: POINTS };
+      const wish = { stream: this.stream, against: this.against, columns, ...span, points: POINTS };
       const trace = await getTrace(this.id, wish, control.signal);
       if (control.signal.aborted) return;
       if (isWhole) this.whole = trace;

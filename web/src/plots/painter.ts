@@ -14,6 +14,8 @@ export interface Look {
   /** The column and the place of its colour. */
   columns: { column: number; ink: number }[];
   showsCommands: boolean;
+  /** Whether the difference is drawn instead of both. */
+  showsError: boolean;
   marks: Mark[];
   limits: number[];
   inks: Inks;
@@ -29,10 +31,11 @@ export interface Reading {
 export class Painter {
   readonly measured: SignalLoader;
   readonly commanded: SignalLoader | null;
+  private difference: SignalLoader | null = null;
   private look: Look | null = null;
   private isSeen = false;
   private isStale = true;
-  private exact: { key: string; facts: SampleFacts } | null = null;
+  private exact: { key: string; facts: Record<Told, SampleFacts | null> } | null = null;
   private readonly stops: (() => void)[];
 
   constructor(
@@ -67,22 +70,25 @@ export class Painter {
   }
 
   get error(): Error | null {
-    return this.measured.error ?? this.commanded?.error ?? null;
+    return this.measured.error ?? this.commanded?.error ?? this.difference?.error ?? null;
   }
 
   retry(): void {
     this.measured.retry();
     this.commanded?.retry();
+    this.difference?.retry();
     this.onLoaded();
   }
 
   show(look: Look): void {
     this.look = look;
+    if (look.showsError && this.commanded)
+      this.difference ??= this.loader(this.panel.stream.path, this.commanded.stream);
     this.change();
   }
 
-  /** The traces that the picture of the moment is made of. */
-  traces(): { measured: Trace | null; commanded: Trace | null } {
+  /** The traces at hand for the window of the moment. */
+  traces(): Record<Told, Trace | null> {
     const columns = this.columns();
     return {
       measured: this.measured.best(columns, this.view),
@@ -90,9 +96,13 @@ export class Painter {
     };
   }
 
-  read(column: number, timeNs: number, of: "measured" | "commanded"): Reading | null {
-    const known =
-      of === "measured" && this.exact?.key === this.exactKey(timeNs) ? this.exact.facts : null;
+  read(column: number, timeNs: number, of: Told | "error"): Reading | null {
+    if (of === "error")
+      return difference(
+        this.read(column, timeNs, "commanded"),
+        this.read(column, timeNs, "measured"),
+      );
+    const known = this.exact?.key === this.exactKey(timeNs) ? this.exact.facts[of] : null;
     const value = known?.values[column];
     if (value !== undefined && value !== null) return { low: value, high: value, isExact: true };
     const trace = this.traces()[of];
@@ -101,10 +111,18 @@ export class Painter {
 
   /** Ask the file itself for the values at a time, where the plot holds only extremes. */
   async readExactly(timeNs: number, signal: AbortSignal): Promise<void> {
-    const trace = this.traces().measured;
-    if (!trace || trace.isSamples || !this.isSeen) return;
-    const facts = await getSample(this.episode.id, this.panel.stream.path, timeNs, signal);
-    this.exact = { key: this.exactKey(timeNs), facts };
+    const traces = this.traces();
+    if (!this.isSeen) return;
+    const ask = (of: Told, path: string | undefined) =>
+      path && traces[of] && !traces[of].isSamples
+        ? getSample(this.episode.id, path, timeNs, signal)
+        : null;
+    const [measured, commanded] = await Promise.all([
+      ask("measured", this.panel.stream.path),
+      ask("commanded", this.panel.commanded?.path),
+    ]);
+    if (measured || commanded)
+      this.exact = { key: this.exactKey(timeNs), facts: { measured, commanded } };
   }
 
   close(): void {
@@ -112,9 +130,10 @@ export class Painter {
     forget(this.paint);
     this.measured.close();
     this.commanded?.close();
+    this.difference?.close();
   }
 
-  private loader(path: string): SignalLoader {
+  private loader(path: string, against?: string): SignalLoader {
     const every = columnNames(this.panel.stream)
       .map((_, place) => place)
       .slice(0, 64);
@@ -122,10 +141,11 @@ export class Painter {
       startNs: this.episode.start_ns,
       endNs: Math.max(this.episode.end_ns, this.episode.start_ns + 1),
     };
-    return new SignalLoader(this.episode.id, path, every, span, () => {
+    const told = () => {
       this.change();
       this.onLoaded();
-    });
+    };
+    return new SignalLoader(this.episode.id, path, every, span, told, against);
   }
 
   private exactKey(timeNs: number): string {
@@ -142,6 +162,7 @@ export class Painter {
     const span = { startNs: this.view.startNs, endNs: this.view.endNs };
     this.measured.want(this.columns(), span);
     if (this.look.showsCommands) this.commanded?.want(this.columns(), span);
+    if (this.look.showsError) this.difference?.want(this.columns(), span);
     redraw(this.paint);
   }
 
@@ -150,7 +171,12 @@ export class Painter {
     if (!look) return;
     this.isStale = false;
     const { measured, commanded } = this.traces();
-    const shown = look.showsCommands ? [measured, commanded] : [measured];
+    const error = this.difference?.best(this.columns(), view) ?? null;
+    const shown = look.showsError
+      ? [error]
+      : look.showsCommands
+        ? [measured, commanded]
+        : [measured];
     const lines: Line[] = [];
     let range = null;
     for (const trace of shown) {
@@ -165,7 +191,7 @@ export class Painter {
           trace,
           column,
           ink: look.inks.lines[ink % look.inks.lines.length] as string,
-          isDashed: trace === commanded,
+          isDashed: !look.showsError && trace === commanded,
         });
       }
     }
@@ -177,11 +203,22 @@ export class Painter {
         range: range && padded(range),
         lines,
         marks: look.marks,
-        limits: look.limits,
+        // Limits are of the values, and zero is where an error should be.
+        limits: look.showsError ? [] : look.limits,
+        zero: look.showsError,
       },
       look.inks,
     );
   };
+}
+
+type Told = "measured" | "commanded";
+
+/** One reading less another, as far as they are known. */
+function difference(from: Reading | null, less: Reading | null): Reading | null {
+  if (!from || !less) return null;
+  const isExact = from.isExact && less.isExact;
+  return { low: from.low - less.high, high: from.high - less.low, isExact };
 }
 
 /** The value that holds at a time: of the last sample not after it. */

@@ -27,6 +27,8 @@ export function commandedOf(stream: EpisodeStream, all: EpisodeStream[]): Episod
   const names = ["_target", "_command", "_commanded", "_desired", ""].map(
     (end) => stream.name + end,
   );
+  // Tables of one rate have one state and one action.
+  if (/^(state|joint_position)$/.test(stream.name)) names.push("action", "actions");
   return (
     all.find(
       (each) =>

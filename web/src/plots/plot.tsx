@@ -1,8 +1,11 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { EpisodeDetail } from "../api/schema";
+import type { EpisodeDetail, JointError } from "../api/schema";
+import { getErrors } from "../api/signal";
+import { useAnswer } from "../api/use_answer";
 import type { Clock } from "../player/clock";
-import { columnUnits, groupsOf } from "./column_groups";
+import { type ColumnGroup, columnUnits, groupsOf } from "./column_groups";
 import { GUTTER, type Inks } from "./draw";
+import { ErrorBars, worstGroup } from "./error_bars";
 import { findingsOf, firstGroup, limitsOf, marksOf } from "./evidence";
 import { listenToGestures } from "./gestures";
 import { Legend } from "./legend";
@@ -34,6 +37,9 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
   const [chosen, setChosen] = useState<string | null>(null);
   const [hidden, setHidden] = useState<ReadonlySet<number>>(new Set());
   const [span, setSpan] = useState<[number, number] | null>(null);
+  const [wantsError, setWantsError] = useState(false);
+  const errors = useErrors(episode.id, panel);
+  const showsError = wantsError && errors.length > 0;
 
   useEffect(() => {
     if (!canvas.current) return;
@@ -51,10 +57,13 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
 
   const whole = painter.current?.measured.whole ?? null;
   const usual = useMemo(
-    () => firstGroup(groups, panel, findings, whole),
-    [groups, panel, findings, whole],
+    () => firstGroup(groups, panel, findings, whole, worstGroup(groups, errors)),
+    [groups, panel, findings, whole, errors],
   );
-  const group = groups.find((each) => each.name === chosen) ?? usual;
+  const group = useMemo(
+    () => worstFirst(groups.find((each) => each.name === chosen) ?? usual, errors),
+    [groups, chosen, usual, errors],
+  );
   const unit = columnUnits(stream)[group.columns[0] ?? 0] ?? "1";
   // biome-ignore lint/correctness/useExhaustiveDependencies: new samples are drawn
   useEffect(() => {
@@ -65,17 +74,25 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
     painter.current?.show({
       columns,
       showsCommands: commanded !== null,
+      showsError,
       marks,
       limits: limitsOf(findings),
       inks,
     });
-  }, [group, hidden, findings, selected, inks, commanded, turn]);
+  }, [group, hidden, findings, selected, inks, commanded, showsError, turn]);
 
   const toggle = (column: number, alone: boolean) => {
     const next = new Set(alone ? group.columns : hidden);
     if (alone || next.has(column)) next.delete(column);
     else next.add(column);
     setHidden(next);
+  };
+  const showWorst = ({ column, at_ns }: JointError) => {
+    const own = groups.find((each) => each.columns.includes(column));
+    if (own) setChosen(own.name);
+    setHidden(new Set());
+    clock.pause();
+    clock.seek(at_ns);
   };
   const error = painter.current?.error;
   const lines = group.columns.length - group.columns.filter((each) => hidden.has(each)).length;
@@ -105,6 +122,17 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
               </option>
             ))}
           </select>
+        )}
+        {errors.length > 0 && (
+          <button
+            type="button"
+            className="quiet plot-error"
+            aria-pressed={showsError}
+            title="Draw what was commanded less what was measured"
+            onClick={() => setWantsError(!wantsError)}
+          >
+            Plot error
+          </button>
         )}
         <PlotNotes trace={whole} />
         <button
@@ -145,15 +173,36 @@ export function Plot({ episode, clock, view, panel, inks, selected, onRemove }: 
         columns={group.columns}
         group={group.name}
         hidden={hidden}
-        hasCommands={commanded !== null}
+        hasCommands={commanded !== null && errors.length > 0}
         clock={clock}
         view={view}
         onToggle={toggle}
         stream={stream}
         turn={turn}
       />
+      {errors.length > 0 && <ErrorBars errors={errors} stream={stream.name} onChoose={showWorst} />}
     </figure>
   );
+}
+
+const noErrors: JointError[] = [];
+
+/** How far the joints were from their commands; nothing where there is no command, or none is known. */
+function useErrors(id: string, { stream, commanded }: Panel): JointError[] {
+  const answer = useAnswer(
+    (signal) =>
+      commanded ? getErrors(id, stream.path, commanded.path, signal) : Promise.resolve(noErrors),
+    [id, stream.path, commanded?.path],
+  );
+  return answer.value ?? noErrors;
+}
+
+/** The lines of a group with those first that were farthest from their commands. */
+function worstFirst(group: ColumnGroup, errors: JointError[]): ColumnGroup {
+  if (!errors.length) return group;
+  const off = new Map(errors.map((each) => [each.column, each.largest]));
+  const columns = [...group.columns].sort((a, b) => (off.get(b) ?? -1) - (off.get(a) ?? -1));
+  return { ...group, columns };
 }
 
 /** What is wrong with the stamps, which no line can show. */

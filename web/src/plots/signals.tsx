@@ -14,10 +14,12 @@ import { ZoomBar } from "./zoom_bar";
 export interface SignalsProps {
   episode: EpisodeDetail;
   clock: Clock;
+  /** Whether a timeline above has the axis of time already. */
+  isBelowTimeline?: boolean;
 }
 
 /** The numbers of an episode as plots below each other, on one axis of time. */
-export function Signals({ episode, clock }: SignalsProps) {
+export function Signals({ episode, clock, isBelowTimeline = false }: SignalsProps) {
   const view = windowOf(clock);
   const inks = useInks();
   const selected = useSelectedFinding();
@@ -32,9 +34,9 @@ export function Signals({ episode, clock }: SignalsProps) {
   const count = plottable(episode).length;
   if (!count) return <p className="waiting">This episode holds no streams of numbers to plot.</p>;
   return (
-    <div className="signals">
-      <header className="signals-head">
-        <TimeAxis view={view} inks={inks} />
+    <div className={`signals${isBelowTimeline ? " signals-fill" : ""}`}>
+      <header className={isBelowTimeline ? "" : "signals-head"}>
+        {!isBelowTimeline && <TimeAxis view={view} inks={inks} />}
         <div className="signals-bar">
           <button
             type="button"

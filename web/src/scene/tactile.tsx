@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { EpisodeDetail, TactileMap } from "../api/schema";
 import { getTactile } from "../api/tactile";
 import { useAnswer } from "../api/use_answer";
@@ -15,14 +15,24 @@ export interface TactileProps {
 /** The tactile maps of an episode, on one scale; nothing at all where there are none. */
 export function Tactile({ episode, clock }: TactileProps) {
   const answer = useAnswer((signal) => getTactile(episode.id, signal), [episode.id]);
+  const [wantsAll, setWantsAll] = useState(false);
   if (answer.error)
     return (
       <p className="tactile tactile-trouble">
         The tactile maps cannot be read: {answer.error.message}
       </p>
     );
-  const maps = onOneScale(answer.value ?? []);
-  if (!maps.length) return null;
+  const all = onOneScale(answer.value ?? []);
+  const maps = all.filter(({ touched }) => touched || wantsAll);
+  const still = all.filter(({ touched }) => !touched && !wantsAll);
+  if (!all.length) return null;
+  const words = still.map(({ name }) => name.replaceAll("_", " ")).join(", ");
+  const line = words && (
+    <button type="button" className="quiet tactile-still" onClick={() => setWantsAll(true)}>
+      {words}: nothing touches
+    </button>
+  );
+  if (!maps.length) return line;
   return (
     <section className="tactile" aria-label="Tactile maps">
       <div className="tactile-maps">
@@ -31,6 +41,7 @@ export function Tactile({ episode, clock }: TactileProps) {
         ))}
       </div>
       <Legend map={maps[0] as TactileMap} />
+      {line}
     </section>
   );
 }

@@ -3,7 +3,7 @@
 import numpy as np
 
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.lag import action_lags
+from corporeal.quality.evidence.action_lag import action_lags
 from corporeal.quality.subject import Subject
 
 

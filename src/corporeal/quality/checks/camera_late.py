@@ -10,10 +10,10 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.lag import Lag, lag, lag_course, line_through
 from corporeal.quality.evidence.motion import StateMotion, state_motion
 from corporeal.quality.evidence.pictures import PictureTrack, cameras
 from corporeal.quality.subject import Subject
+from corporeal.signal.lag import Lag, lag, lag_course, line_through
 from corporeal.signal.track import Array
 
 # Changes of a small pixel below this are noise of the sensor and the codec.

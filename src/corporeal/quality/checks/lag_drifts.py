@@ -4,9 +4,9 @@ import numpy as np
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.lag import Lag, line_through
 from corporeal.quality.evidence.lag_pairs import Pair, imu_pairs, sure, velocity_pairs
 from corporeal.quality.subject import Subject, attempt
+from corporeal.signal.lag import Lag, line_through
 from corporeal.signal.track import Array
 
 

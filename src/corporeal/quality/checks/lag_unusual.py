@@ -7,7 +7,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.lag import ACTION_LAG_PREFIX
+from corporeal.quality.evidence.action_lag import ACTION_LAG_PREFIX
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array
 from corporeal.words import counted

@@ -11,11 +11,11 @@ import scipy
 from corporeal.embodiment.kinematics import Poses
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Finding, Findings
-from corporeal.quality.evidence.lag import NOTHING, Lag, lag, lag_course
 from corporeal.quality.evidence.rigid_motion import Mount, has_chain, mount_of, mounted
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
+from corporeal.signal.lag import NOTHING, Lag, lag, lag_course
 from corporeal.signal.track import Array, Track
 from corporeal.units import SECOND_NS
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -310,7 +311,24 @@ def _finding(row: FindingRow, episode: Episode) -> EpisodeFinding:
             low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
             spans.append(FindingSpan(first=low, stop=high + 1, start_ns=int(stamps[low]),
                               end_ns=int(stamps[high])))  # fmt: skip
-    return EpisodeFinding(**vars(row), unit=finding_unit(row.check, row.limit), spans=spans)
+    unit = finding_unit(row.check, row.limit)
+    if unit == "1" and row.value is not None:
+        unit = told_unit(row.message, row.value)
+    return EpisodeFinding(**vars(row), unit=unit, spans=spans)
+
+
+_TOLD = re.compile(
+    r"(?<![\w.])(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?) "
+    r"(N m|m/s2|rad/s|m/s|rad|deg|Pa|Hz|ppm|N|m|s|rows|frames|samples|pictures)\b"
+)
+
+
+def told_unit(message: str, value: float) -> str:
+    """The unit in which the message itself tells the value; "1" where it does not."""
+    for number, unit in _TOLD.findall(message):
+        if abs(float(number) - abs(value)) <= 0.01 * abs(value):
+            return str(unit)
+    return "1"
 
 
 # How the names of limits say their unit.

@@ -11,11 +11,13 @@ from fastapi import APIRouter, Header, HTTPException, Query, Response
 from fastapi.responses import StreamingResponse
 
 from corporeal.episode.file import VideoReader
+from corporeal.errors import CorporealError
 from corporeal.studio.authentication import Reader
 from corporeal.studio.binary import packed
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.playback.byte_range import ByteRange, RangeError, asked_range
+from corporeal.studio.playback.clip import cut_clip
 
 ROUTER = APIRouter(tags=["movie"])
 BLOCK = 1 << 20
@@ -23,6 +25,10 @@ BLOCK = 1 << 20
 _AVCC = 1
 _AV1C = 0x81
 KEPT = "private, max-age=86400, immutable"
+LONGEST_CLIP_S = 60
+CLIP_NS = 5_000_000_000
+"""Of a clip whose end is not named."""
+_FAR_NS = 1 << 62
 StreamPath = Annotated[str, Query(max_length=400, description="such as observations/head_left")]
 
 
@@ -90,6 +96,44 @@ def movie(
     if span.first + len(begun) >= span.stop:
         return Response(begun, status, headers, media_type="video/mp4")
     return StreamingResponse(opened.blocks(begun, span), status, headers, media_type="video/mp4")
+
+
+@ROUTER.get(
+    "/episodes/{episode_id}/clip",
+    response_class=Response,
+    responses={200: {"content": {"video/mp4": {}}}},
+)
+def clip(
+    episode_id: str,
+    stream: StreamPath,
+    studio: StudioDep,
+    _: Reader,
+    start_ns: Annotated[int, Query(ge=-_FAR_NS, le=_FAR_NS)],
+    end_ns: Annotated[int | None, Query(ge=-_FAR_NS, le=_FAR_NS)] = None,
+) -> Response:
+    """Some seconds of a camera as an MP4 of the packets as they are, named after its moment.
+
+    It begins with the key frame before `start_ns`; X-Start-Ns says when that is.
+    """
+    end_ns = start_ns + CLIP_NS if end_ns is None else end_ns
+    if not 0 < end_ns - start_ns <= LONGEST_CLIP_S * 1_000_000_000:
+        raise CorporealError(
+            f"clip, got {(end_ns - start_ns) / 1e9:g} s; expected more than 0 and at most "
+            f"{LONGEST_CLIP_S} s. For all of it take the whole movie."
+        )
+    with studio.shelf.episode(episode_id) as episode:
+        camera = stream_of(episode, stream, "video")
+        assert isinstance(camera, VideoReader)
+        cut = cut_clip(camera, start_ns, end_ns)
+    number = studio.shelf.row(episode_id).number
+    name = f"{number}_{camera.spec.name}_{cut.start_ns / 1e9:.3f}s.mp4"
+    headers = {
+        "Cache-Control": KEPT,
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "X-Start-Ns": str(cut.start_ns),
+        "X-End-Ns": str(cut.end_ns),
+    }
+    return Response(cut.data, media_type="video/mp4", headers=headers)
 
 
 @ROUTER.get("/episodes/{episode_id}/packets", response_class=Response)

@@ -17,6 +17,7 @@ from corporeal.studio.binary import packed
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.open_episodes import stream_of
 from corporeal.studio.plotting.byte_cache import ByteCache
+from corporeal.studio.plotting.command_error import Followed, JointError, joint_errors, pair_columns
 from corporeal.studio.plotting.pyramid import Blocks, Pyramid, build, glimpse, merge, read_blocks
 from corporeal.studio.plotting.samples import (
     PlotColumn,
@@ -39,11 +40,29 @@ _PIECE_BYTES = 1 << 24
 _FAR_NS = 1 << 62
 _PATIENCE_S = 0.3
 
+
+@dataclass(frozen=True)
+class KnownErrors:
+    """What was worked out for one stream and its commands."""
+
+    joints: list[JointError]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, roughly."""
+        return 512 * len(self.joints)
+
+
 # By the hash of the file: what it holds never changes, whoever asks.
 _STAMPS: ByteCache[SampleStamps] = ByteCache(1 << 30)
 _PYRAMIDS: ByteCache[Pyramid] = ByteCache(1 << 29)
 
+_ERRORS: ByteCache[KnownErrors] = ByteCache(1 << 24)
+
 StreamPath = Annotated[str, Query(max_length=300, description="group/name, of kind array")]
+Against = Annotated[
+    str | None, Query(max_length=300, description="the stream of commands that it follows")
+]
 Moment = Annotated[int, Query(ge=-_FAR_NS, le=_FAR_NS)]
 
 
@@ -95,14 +114,27 @@ class PlottedSignal:
         return _PYRAMIDS.soon(self.key, make, wait_s=_PATIENCE_S)
 
 
+@dataclass(frozen=True)
+class PlottedError(PlottedSignal):
+    """What was commanded, less what was measured, at the times of the measurements."""
+
+    followed: Followed
+
+    def read(self, first: int, stop: int) -> NDArray[np.floating[Any]]:
+        """Errors as (n, columns)."""
+        return self.followed.error(first, stop)
+
+
 @ROUTER.get("/episodes/{episode_id}/signal", response_class=Response)
 def signal(
     episode_id: str, studio: StudioDep, _: Reader, stream: StreamPath,
     columns: Annotated[str, Query(max_length=400, pattern=r"^(\d{1,4}(,\d{1,4})*)?$")] = "",
     start_ns: Moment = -_FAR_NS, end_ns: Moment = _FAR_NS,
-    points: Annotated[int, Query(ge=2, le=MOST_POINTS)] = 2000,
+    points: Annotated[int, Query(ge=2, le=MOST_POINTS)] = 2000, against: Against = None,
 ) -> Response:  # fmt: skip
     """A span of a stream as packed arrays, with what a line drawn through them must know.
+
+    With `against`, a stream of commands, it is what was commanded less what was measured.
 
     `mode` samples: time_ns (n), values (columns, n). `mode` envelope: time_ns, end_ns (n), low,
     high and nan (columns, n). `gap` (n) marks what comes after a hole. With `coarse` it is only
@@ -111,6 +143,8 @@ def signal(
     if end_ns < start_ns:
         raise CorporealError(f"end_ns, got {end_ns}; expected no less than start_ns {start_ns}.")
     found = _open(studio, episode_id, stream)
+    if against is not None:
+        found = _against(found, _open(studio, episode_id, against))
     chosen = _chosen(columns, found.columns)
     points = min(points, max(2, MOST_VALUES // len(chosen)))
     shown, kind = _shown(found, chosen, start_ns, end_ns, points)
@@ -154,6 +188,40 @@ def sample(
         units=[column.unit for column in found.columns],
         values=[value if math.isfinite(value) else None for value in values],
     )
+
+
+@ROUTER.get("/episodes/{episode_id}/errors")
+def errors(
+    episode_id: str, studio: StudioDep, _: Reader, stream: StreamPath, against: StreamPath
+) -> list[JointError]:
+    """How far every joint of a stream was from its command, the farthest off first."""
+    error = _against(_open(studio, episode_id, stream), _open(studio, episode_id, against))
+
+    def look() -> KnownErrors:
+        with studio.shelf.episode(episode_id) as episode:
+            try:
+                robot = episode.embodiment
+            except CorporealError:
+                robot = None  # Without it nothing is said of motors.
+        return KnownErrors(joint_errors(error.followed, error.columns, robot))
+
+    return _ERRORS.get(error.key, look).joints
+
+
+def _against(measured: PlottedSignal, commanded: PlottedSignal) -> PlottedError:
+    """The error between two streams of an episode."""
+    columns = pair_columns(measured.columns, commanded.columns)
+    if max(columns, default=-1) < 0:
+        raise CorporealError(
+            f"against, got {commanded.path!r}; expected a stream with columns of "
+            f"{measured.path!r}. Choose the commands that it follows."
+        )
+    followed = Followed(measured.stamps, commanded.stamps, measured.read, commanded.read, columns)
+    digest, path = measured.key
+    return PlottedError(
+        measured.studio, measured.episode_id, (digest, f"{path} against {commanded.path}"),
+        measured.path, measured.columns, measured.stamps, 8, measured.piece, followed,
+    )  # fmt: skip
 
 
 def _open(studio: Studio, episode_id: str, path: str) -> PlottedSignal:

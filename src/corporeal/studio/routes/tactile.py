@@ -18,13 +18,14 @@ _MOST_VALUES = 4096
 _SAMPLED = 400
 _TOUCH = 8.0
 """How many times the spread of the noise a taxel must show to be touched."""
+_FEWEST_TOUCHES = 2
 
 
 class TactileMap(BaseModel):
     """A map of `height` x `width` taxels; `depth` numbers each (3: a force vector).
 
     `low` and `high` bound the colours: what the taxels have at rest, and the peak of the firmest
-    touches, single leaps of a sensor left out.
+    touches, single leaps of a sensor left out. `touched` is whether anything presses on it.
     """
 
     stream: str
@@ -37,6 +38,7 @@ class TactileMap(BaseModel):
     samples: int
     low: float
     high: float
+    touched: bool
 
 
 @ROUTER.get("/episodes/{episode_id}/tactile")
@@ -59,15 +61,18 @@ def _map(reader: StreamReader) -> TactileMap | None:
         return None
     numbers = np.unique(np.linspace(0, len(reader) - 1, _SAMPLED).astype(np.int64))
     values = np.asarray(reader[numbers], np.float64).reshape(len(numbers), -1, layout[2])
-    low, high = _range(np.linalg.norm(values, axis=2) if layout[2] > 1 else values[:, :, 0])
+    low, high, touched = _range(
+        np.linalg.norm(values, axis=2) if layout[2] > 1 else values[:, :, 0]
+    )
     return TactileMap(
         stream=spec.path, name=spec.name, height=layout[0], width=layout[1], depth=layout[2],
         unit=unit, rate_hz=spec.rate_hz, samples=len(reader), low=low, high=high,
+        touched=touched,
     )  # fmt: skip
 
 
-def _range(sizes: NDArray[np.float64]) -> tuple[float, float]:
-    """The values (samples, taxels) between which the colours change.
+def _range(sizes: NDArray[np.float64]) -> tuple[float, float, bool]:
+    """The values (samples, taxels) between which the colours change, and whether one is touched.
 
     Noise must stay dark, and a single leap of a sensor must not darken all else.
     """
@@ -81,7 +86,8 @@ def _range(sizes: NDArray[np.float64]) -> tuple[float, float]:
     high = low + 5 * _TOUCH * spread
     if len(touches):
         high = max(high, float(np.percentile(touches, 90)))
-    return low, high if high > low else low + 1.0
+    # A leap of one sample in hundreds is no touch.
+    return low, high if high > low else low + 1.0, len(touches) >= _FEWEST_TOUCHES
 
 
 def _layout(shape: tuple[int, ...]) -> tuple[int, int, int] | None:

@@ -23,12 +23,21 @@ MOST_VIEWS = 100
 _LARGEST = (1 << 63) - 1
 
 
+Page = Literal["episodes", "episode"]
+
+
 class ViewLook(BaseModel):
-    """How a view is shown."""
+    """How a view is shown: of the list, or where the panels of an episode's page lie.
+
+    `panels` is in the page's own words; the server only keeps it.
+    """
+
+    page: Page = "episodes"
 
     order: str = Field("-recorded", max_length=40)
     layout: Literal["table", "grid"] = "table"
     columns: list[Annotated[str, Field(max_length=40)]] | None = Field(None, max_length=40)
+    panels: str | None = Field(None, max_length=2000)
 
 
 class NewView(BaseModel):
@@ -60,12 +69,13 @@ class SavedView(BaseModel):
 
 
 @ROUTER.get("/views")
-def list_views(studio: StudioDep, actor: Reader) -> list[SavedView]:
-    """Your views and those that are shared, by name."""
+def list_views(studio: StudioDep, actor: Reader, page: Page = "episodes") -> list[SavedView]:
+    """Your views of a page and those that are shared, by name."""
     seen = or_(VIEW.c.owner == actor.name, VIEW.c.shared.is_(True))
     with studio.workspace.database.read() as connection:
         rows = connection.execute(select(VIEW).where(seen).order_by(VIEW.c.name, VIEW.c.number))
-        return [_view(dict(row), actor) for row in rows.mappings()]
+        views = [_view(dict(row), actor) for row in rows.mappings()]
+    return [view for view in views if view.look.page == page]
 
 
 @ROUTER.post("/views")
@@ -79,7 +89,7 @@ def save_view(view: NewView, studio: StudioDep, actor: Reader) -> SavedView:
         )
     read_query(view.query)
     read_ordering(view.look.order)
-    for text in (view.name, view.query):
+    for text in (view.name, view.query, view.look.panels or ""):
         check_text(text, "view")
     with studio.workspace.database.write() as connection:
         return _view(_put(connection, view, actor), actor)
@@ -111,6 +121,12 @@ def _check_change(actor: Actor) -> None:
 
 def _put(connection: Connection, view: NewView, actor: Actor) -> dict[str, Any]:
     own = and_(VIEW.c.owner == actor.name, VIEW.c.name == view.name)
+    known = connection.execute(select(VIEW.c.settings).where(own)).scalar()
+    if known is not None and ViewLook.model_validate(known).page != view.look.page:
+        raise CatalogError(
+            f"view, got the name {view.name!r}, which a view of another page of yours has. "
+            "Take another name."
+        )
     values = {
         "shared": view.shared, "condition": view.query, "settings": view.look.model_dump(),
     }  # fmt: skip

@@ -9,10 +9,10 @@ import { type ViewWindow, windowOf } from "../../plots/window";
 import { EventRow } from "./event_row";
 import { countRows, LaneRow, ROW_PX } from "./lane_row";
 import "./lanes.css";
+import { useWheelZoom } from "../../plots/use_wheel_zoom";
 import { inLane, rowsOf } from "./segments";
 import type { Bench } from "./use_bench";
 import { useLaneDrag } from "./use_lane_drag";
-import { useWheelZoom } from "./use_wheel_zoom";
 
 /** Everything that is said, lane by lane, on the same axis of time as the plots. */
 export function Lanes({ bench }: { bench: Bench }) {

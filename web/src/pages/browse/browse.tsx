@@ -125,7 +125,7 @@ export function Browse({ address }: { address: URL }) {
     clear,
   });
   const isEmpty = facets.value?.total === 0 && list.total === 0;
-  const look = { order, layout, columns: shown };
+  const look = { page: "episodes" as const, order, layout, columns: shown, panels: null };
   return (
     <div className="browse">
       <h1 className="browse-title">Episodes</h1>

@@ -16,7 +16,7 @@ interface Props {
 
 /** Queries under a name: your own, and those that others share. */
 export function ViewsDialog({ query, look, onOpen, onClose }: Props) {
-  const views = useAnswer(getViews, []);
+  const views = useAnswer((signal) => getViews("episodes", signal), []);
   const [error, setError] = useState<Error | null>(null);
   const session = useSession();
   const change = async (doing: Promise<unknown>) => {

@@ -1,5 +1,6 @@
 // What happened before a failure, in order: as detected, logged or simulated. An order is no cause.
 import type { EpisodeDetail, EventFacts } from "../../api/schema";
+import { clockText } from "../../player/clock";
 import { eventText } from "../../player/event_words";
 import { failureMoment, isLogged } from "./story";
 
@@ -8,6 +9,8 @@ export interface ChainLink {
   text: string;
   /** Where it is known from, and how well. */
   from: string;
+  /** How well the time is known; 0 where it was written down. */
+  uncertaintyNs: number;
 }
 
 const WINDOW_NS = 3e9;
@@ -31,19 +34,46 @@ export function chainOf(episode: EpisodeDetail, events: EventFacts[]): ChainLink
   if (!moment) return [];
   const isFall = /fall|fell|tip/i.test(episode.row.failure ?? "");
   const telling = events.filter(({ name }) => (isFall ? ofFalls.has(name) : !leftOut.has(name)));
-  const links = [...pushes(episode), ...detected(telling), ...logged(episode)]
-    .filter(({ timeNs }) => timeNs < moment.timeNs && timeNs >= moment.timeNs - WINDOW_NS)
-    .sort((a, b) => a.timeNs - b.timeNs);
+  const links = inOrder(
+    [...pushes(episode), ...detected(telling), ...logged(episode)].filter(
+      ({ timeNs }) => timeNs < moment.timeNs && timeNs >= moment.timeNs - WINDOW_NS,
+    ),
+  );
   const first = links.filter(
     ({ text }, place) => links.findIndex((other) => other.text === text) === place,
   );
   return first.slice(0, MOST_LINKS);
 }
 
+/**
+ * By time; what was written down comes before what was detected in the same moment, as far as the
+ * detection tells: smoothing makes a motion begin before its cause.
+ */
+function inOrder(links: ChainLink[]): ChainLink[] {
+  const written = links.filter(({ uncertaintyNs }) => uncertaintyNs === 0);
+  const placeOf = ({ timeNs, uncertaintyNs }: ChainLink) =>
+    Math.max(
+      timeNs,
+      ...written.map((each) => each.timeNs).filter((at) => at <= timeNs + uncertaintyNs),
+    );
+  return [...links].sort(
+    (a, b) =>
+      placeOf(a) - placeOf(b) ||
+      Number(a.uncertaintyNs > 0) - Number(b.uncertaintyNs > 0) ||
+      a.timeNs - b.timeNs,
+  );
+}
+
+/** The time with the digits that are known. */
+export function linkTime({ timeNs, uncertaintyNs }: ChainLink): string {
+  return uncertaintyNs >= 1e7 ? `≈ ${clockText(timeNs, 2)}` : clockText(timeNs);
+}
+
 function detected(events: EventFacts[]): ChainLink[] {
   return events.map((event) => ({
     timeNs: event.time_ns,
     text: eventText(event),
+    uncertaintyNs: event.uncertainty_ns,
     from: `detected in ${event.stream}, ± ${(event.uncertainty_ns / 1e9).toFixed(3)} s`,
   }));
 }
@@ -54,6 +84,7 @@ function logged(episode: EpisodeDetail): ChainLink[] {
       timeNs: start_ns,
       text: detail ? `${label.replaceAll("_", " ")}: ${detail}` : label.replaceAll("_", " "),
       from: `logged in ${name.replaceAll("_", " ")}`,
+      uncertaintyNs: 0,
     })),
   );
 }
@@ -68,6 +99,7 @@ function pushes(episode: EpisodeDetail): ChainLink[] {
       timeNs: Math.round(atS * 1e9) + simulationZero(episode),
       text: "pushed (simulation)",
       from: "known from the simulation",
+      uncertaintyNs: 0,
     },
   ];
 }

@@ -21,10 +21,12 @@ export interface EpisodeHeadProps {
   isReady: boolean;
   isSideOpen: boolean;
   onSide: () => void;
+  onLayout: () => void;
 }
 
 /** Where one is, what the episode is, and what can be done with it. */
-export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: EpisodeHeadProps) {
+export function EpisodeHead(props: EpisodeHeadProps) {
+  const { episode, clock, isReady, isSideOpen, onSide, onLayout } = props;
   const list = useMemo(lastList, []);
   const home = listAddress(list);
   const session = useSession();
@@ -112,7 +114,9 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
           {release}
         </Link>
       ))}
-      <span className="episode-head-words muted">{row.instruction}</span>
+      <span className="episode-head-words muted" title={row.instruction ?? ""}>
+        {row.instruction === row.task ? "" : row.instruction}
+      </span>
       <details className="episode-head-act">
         <summary className="button">Act…</summary>
         <MarkBar
@@ -128,11 +132,21 @@ export function EpisodeHead({ episode, clock, isReady, isSideOpen, onSide }: Epi
           className="button quiet"
           href={`/compare?a=${encodeURIComponent(episode.id)}`}
           title="Compare with another episode (C)"
+          aria-label="Compare with…"
         >
-          ⇆<span className="episode-head-long"> Compare with…</span>
+          ⇆<span className="episode-head-long episode-head-less"> Compare with…</span>
         </Link>
         {mayExport && <DownloadMenu episode={episode} />}
         <ShareButton episode={episode} clock={clock} />
+        <button
+          type="button"
+          className="quiet episode-head-layout"
+          aria-haspopup="dialog"
+          title="Layout of the panels (W)"
+          onClick={onLayout}
+        >
+          ◫<span className="episode-head-long"> Layout</span>
+        </button>
         <button
           type="button"
           className="quiet episode-head-side"

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { getEvents } from "../../api/annotation";
 import { getEpisode } from "../../api/episode";
 import { watchMarks } from "../../api/marks";
@@ -7,6 +7,7 @@ import type { EpisodeDetail, EventFacts } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { useShortcuts } from "../../parts/shortcuts";
+import type { Room } from "../../player/camera_grid";
 import { Cameras } from "../../player/cameras";
 import { Clock } from "../../player/clock";
 import { Timeline } from "../../player/timeline";
@@ -16,10 +17,14 @@ import { Signals } from "../../plots/signals";
 import { Tactile } from "../../scene/tactile";
 import { EpisodeHead } from "./episode_head";
 import "./episode_page.css";
-import { useKept } from "../../parts/use_kept";
 import { Incident } from "./incident";
+import { type PanelName, panelsIn } from "./layout";
+import { LayoutMenu } from "./layout_menu";
+import { PanelBoard } from "./panel_board";
 import { SidePanel } from "./side_panel";
-import { Splitter } from "./splitter";
+import { isIncident } from "./story";
+import { hasNews, SummaryStrip } from "./summary_strip";
+import { useLayout } from "./use_layout";
 import { useNotes } from "./use_notes";
 
 const Scene = lazy(() => import("../../scene/scene"));
@@ -41,83 +46,122 @@ function OpenEpisode({ episode, address }: { episode: EpisodeDetail; address: UR
   const clock = useMemo(() => clockOf(episode, address), [episode]);
   useEffect(() => () => clock.close(), [clock]);
   useEffect(() => nameWindow(episode), [episode]);
-  const cameras = useRef<HTMLDivElement>(null);
+  const page = useRef<HTMLDivElement>(null);
   // The pictures come first: robot, maps and plots are heavy, and ask for much.
-  const hasPicture = useFirstPicture(cameras);
-  const [height, setHeight] = useKept<number>("studio.episode.views", 56);
-  const [width, setWidth] = useKept<number>("studio.episode.main", 75);
-  const [isOpen, setOpen] = useKept<boolean>("studio.episode.side", true);
+  const hasPicture = useFirstPicture(page);
   const events = useEvents(episode.id, hasPicture);
   const { notes, again, noted, dialog } = useNotes(episode, clock);
+  const [isArranging, setArranging] = useState(false);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const { layout, shown, isOpen, setLayout, setShown, toggle } = useLayout(
+    episode,
+    hasNews(episode, notes, address),
+  );
   useShortcuts("Episode", [
-    { keys: ["i"], does: "Show or hide what is known", run: () => setOpen(!isOpen) },
+    { keys: ["i"], does: "Show or hide what is known", run: toggle },
+    { keys: ["w"], does: "Layout of the panels", run: () => setMenuOpen(true) },
   ]);
+  const timeline = <Timeline episode={noted} clock={clock} detected={events} />;
+  const panel = (name: PanelName, room: Room | undefined, onPacked: (width: number) => void) => {
+    if (name === "cameras")
+      return (
+        <div className="episode-cameras">
+          <Cameras episode={episode} clock={clock} room={room} onPacked={onPacked} />
+        </div>
+      );
+    if (name === "robot")
+      return <RobotPanel episode={episode} clock={clock} isReady={hasPicture} />;
+    if (name === "plots")
+      return (
+        <div className="episode-timing">
+          {timeline}
+          <div className="episode-signals">
+            {hasPicture && <Signals episode={episode} clock={clock} isBelowTimeline />}
+          </div>
+        </div>
+      );
+    return (
+      <SidePanel
+        episode={episode}
+        clock={clock}
+        isReady={hasPicture}
+        notes={notes}
+        onNotes={again}
+      />
+    );
+  };
   return (
-    <div className="episode">
+    <div className="episode" ref={page}>
       <EpisodeHead
         episode={episode}
         clock={clock}
         isReady={hasPicture}
         isSideOpen={isOpen}
-        onSide={() => setOpen(!isOpen)}
+        onSide={toggle}
+        onLayout={() => setMenuOpen(true)}
       />
       {dialog}
+      {isMenuOpen && (
+        <LayoutMenu
+          layout={layout}
+          onLayout={setLayout}
+          titles={panelTitles}
+          isArranging={isArranging}
+          onArrange={setArranging}
+          onClose={() => setMenuOpen(false)}
+        />
+      )}
       <Incident episode={episode} clock={clock} events={events} />
-      <div className="episode-middle">
-        <div className="episode-main" style={{ flexBasis: isOpen ? `${width}%` : "100%" }}>
-          <section className="episode-views" aria-label="Views" style={{ flexBasis: `${height}%` }}>
-            <div className="episode-cameras" ref={cameras}>
-              <Cameras episode={episode} clock={clock} />
-            </div>
-            <div className="episode-robot">
-              <div className="episode-scene">
-                <Suspense fallback={<Waiting what="Loading the robot" />}>
-                  {hasPicture && <Scene episode={episode} clock={clock} />}
-                </Suspense>
-              </div>
-              <div className="episode-tactile">
-                {hasPicture && <Tactile episode={episode} clock={clock} />}
-              </div>
-            </div>
-          </section>
-          <Splitter
-            label="Height of the views"
-            lies="horizontal"
-            value={height}
-            least={20}
-            most={80}
-            onChange={setHeight}
-          />
-          <section className="episode-signals" aria-label="Signals">
-            {hasPicture && <Signals episode={episode} clock={clock} />}
-          </section>
-        </div>
-        {isOpen && (
-          <Splitter
-            label="Width of the views"
-            lies="vertical"
-            value={width}
-            least={40}
-            most={85}
-            onChange={setWidth}
-          />
-        )}
-        {isOpen && (
-          <aside className="episode-side" aria-label="What is known">
-            <SidePanel
-              episode={episode}
-              clock={clock}
-              isReady={hasPicture}
-              notes={notes}
-              onNotes={again}
-            />
-          </aside>
-        )}
-      </div>
+      {!isOpen && !isIncident(episode) && <SummaryStrip episode={episode} onOpen={toggle} />}
+      {isArranging && (
+        <p className="episode-arranging">
+          Drag a panel to an edge of another one, or use its arrows.{" "}
+          <button type="button" onClick={() => setArranging(false)}>
+            Done
+          </button>
+        </p>
+      )}
+      <PanelBoard
+        layout={shown}
+        onLayout={setShown}
+        isArranging={isArranging}
+        panel={panel}
+        titles={panelTitles}
+      />
       <footer className="episode-foot">
-        <Timeline episode={noted} clock={clock} detected={events} />
+        {!panelsIn(shown).includes("plots") && timeline}
         <Transport episode={episode} clock={clock} />
       </footer>
+    </div>
+  );
+}
+
+const panelTitles: Record<PanelName, string> = {
+  cameras: "Cameras",
+  robot: "Robot",
+  plots: "Timeline and plots",
+  details: "What is known",
+};
+
+function RobotPanel({
+  episode,
+  clock,
+  isReady,
+}: {
+  episode: EpisodeDetail;
+  clock: Clock;
+  isReady: boolean;
+}) {
+  return (
+    <div className="episode-robot">
+      <div className="episode-scene">
+        <Suspense fallback={<Waiting what="Loading the robot" />}>
+          {isReady && <Scene episode={episode} clock={clock} />}
+        </Suspense>
+      </div>
+      <div className="episode-tactile">
+        {isReady && <Tactile episode={episode} clock={clock} />}
+      </div>
     </div>
   );
 }

@@ -6,7 +6,7 @@ import type { EpisodeFinding } from "../../api/schema";
 import { Clock } from "../../player/clock";
 import { FINDING_EVENT } from "../../plots/selection";
 import { serve } from "../../testing/fake_server";
-import { sampleFinding } from "../../testing/samples";
+import { sampleEpisode, sampleFinding } from "../../testing/samples";
 import { FindingCard } from "./finding_card";
 
 const check = {
@@ -21,7 +21,12 @@ function show(finding: EpisodeFinding, isChosen = false): Clock {
   const clock = new Clock(0, 4e9);
   render(
     <ul>
-      <FindingCard finding={finding} clock={clock} isChosen={isChosen} />
+      <FindingCard
+        episode={sampleEpisode({})}
+        finding={finding}
+        clock={clock}
+        isChosen={isChosen}
+      />
     </ul>,
   );
   return clock;
@@ -57,7 +62,7 @@ test("its moment chooses it for timeline and plots", () => {
     once: true,
   });
   show(sampleFinding({ number: 7 }));
-  fireEvent.click(screen.getByTitle("Go to this moment"));
+  fireEvent.click(screen.getByTitle(/^Go to this moment/));
   expect(heard).toHaveBeenCalledExactlyOnceWith(7);
 });
 

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "react";
-import type { EpisodeFinding } from "../../api/schema";
+import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
 import { againstLimit } from "../../parts/words";
 import { type Clock, clockText } from "../../player/clock";
+import { momentTitle } from "../../player/moment";
 import { CheckWords } from "./check_words";
 import { EvidenceChart } from "./evidence_chart";
 import "./finding_card.css";
@@ -9,13 +10,14 @@ import { severityText } from "../../parts/severity";
 import { selectFinding } from "./finding_choice";
 
 export interface FindingCardProps {
+  episode: Pick<EpisodeDetail, "epoch_ns" | "row">;
   finding: EpisodeFinding;
   clock: Clock;
   isChosen: boolean;
 }
 
 /** One finding: what, where, how much against which limit; opened, also what it was seen by. */
-export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
+export function FindingCard({ episode, finding, clock, isChosen }: FindingCardProps) {
   const [isOpen, setOpen] = useState(isChosen);
   const element = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -45,7 +47,7 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
           <button
             type="button"
             className="finding-jump num"
-            title="Go to this moment"
+            title={`Go to this moment: ${momentTitle(episode, clock, first.start_ns)}`}
             onClick={() => selectFinding(finding.number)}
           >
             {clockText(first.start_ns)}
@@ -61,7 +63,7 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
       )}
       {isOpen && (
         <div className="finding-more">
-          <Moments finding={finding} clock={clock} />
+          <Moments episode={episode} finding={finding} clock={clock} />
           <EvidenceChart finding={finding} clock={clock} />
           <CheckWords name={finding.check} />
         </div>
@@ -73,7 +75,7 @@ export function FindingCard({ finding, clock, isChosen }: FindingCardProps) {
 const MOST_MOMENTS = 12;
 
 /** Where else it was seen, if more than once. */
-function Moments({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) {
+function Moments({ episode, finding, clock }: Omit<FindingCardProps, "isChosen">) {
   if (finding.spans.length < 2) return null;
   return (
     <p className="finding-moments num">
@@ -82,6 +84,7 @@ function Moments({ finding, clock }: { finding: EpisodeFinding; clock: Clock }) 
           key={span.first}
           type="button"
           className="quiet"
+          title={momentTitle(episode, clock, span.start_ns)}
           onClick={() => {
             clock.pause();
             clock.seek(span.start_ns);

@@ -21,6 +21,7 @@ export function FindingsTab({ episode, clock, chosen }: FindingsTabProps) {
   const card = (finding: EpisodeFinding) => (
     <FindingCard
       key={finding.number}
+      episode={episode}
       finding={finding}
       clock={clock}
       isChosen={finding.number === chosen}

@@ -1,7 +1,8 @@
 import { useMemo } from "react";
 import type { EpisodeDetail, EventFacts } from "../../api/schema";
-import { type Clock, clockText } from "../../player/clock";
-import { chainOf } from "./chain";
+import type { Clock } from "../../player/clock";
+import { momentTitle } from "../../player/moment";
+import { chainOf, linkTime } from "./chain";
 import { selectFinding } from "./finding_choice";
 import "./incident.css";
 import { isIncident, storyOf } from "./story";
@@ -30,18 +31,18 @@ export function Incident({
       </p>
       {chain.length > 0 && (
         <ol className="incident-chain" aria-label="Before, in order">
-          {chain.map(({ timeNs, text, from }) => (
-            <li key={`${timeNs} ${text}`}>
+          {chain.map((link) => (
+            <li key={`${link.timeNs} ${link.text}`}>
               <button
                 type="button"
                 className="quiet"
-                title={from}
+                title={`${link.from}. ${momentTitle(episode, clock, link.timeNs)}`}
                 onClick={() => {
                   clock.pause();
-                  clock.seek(timeNs);
+                  clock.seek(link.timeNs);
                 }}
               >
-                {text} <span className="num muted">{clockText(timeNs)}</span>
+                {link.text} <span className="num muted">{linkTime(link)}</span>
               </button>
             </li>
           ))}

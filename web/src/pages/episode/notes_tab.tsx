@@ -1,7 +1,8 @@
 import { settleNote } from "../../api/notes";
 import type { EpisodeDetail, EpisodeNote } from "../../api/schema";
 import { useMay } from "../../api/session";
-import type { Clock } from "../../player/clock";
+import { type Clock, clockText } from "../../player/clock";
+import { momentTitle } from "../../player/moment";
 import "./notes_tab.css";
 
 /** What people wrote of an episode; a moment leads there. */
@@ -40,8 +41,13 @@ export function NotesTab({
           <p>{note.text}</p>
           <span className="muted">
             {note.time_ns !== null && (
-              <button type="button" className="quiet num" onClick={() => to(note.time_ns ?? 0)}>
-                {(note.time_ns / 1e9).toFixed(3)} s
+              <button
+                type="button"
+                className="quiet num"
+                title={momentTitle(episode, clock, note.time_ns)}
+                onClick={() => to(note.time_ns ?? 0)}
+              >
+                {clockText(note.time_ns)}
               </button>
             )}{" "}
             {note.who}{" "}

@@ -29,6 +29,9 @@ function momentOf(finding: EpisodeFinding): number {
   return finding.spans[0]?.start_ns ?? Number.POSITIVE_INFINITY;
 }
 
+/** Of the checks so many must have run for an accepted episode to be shown in green. */
+export const LEAST_ASSESSED = 0.7;
+
 const ends = new Set(["start", "end", "success", "begin", "stop"]);
 
 /** Whether an item of a lane is a moment that was logged, and says more than begin or end. */
@@ -105,7 +108,10 @@ export function storyOf(episode: EpisodeDetail): Story {
     const open = blind ? `; ${count(blind, "check")} of ${episode.checks} could not run` : "";
     const well = `nothing was found against it${notes ? `; ${count(notes, "note")}` : ""}${open}.`;
     const cause = row.verdict === null ? "no check has looked at it yet." : well;
-    return { tone, verdict, cause, moment: null, finding: null };
+    // A verdict that rests on less than that is no green light.
+    const ran = episode.checks ? (episode.checks - blind) / episode.checks : 0;
+    const sure = tone === "good" && ran < LEAST_ASSESSED ? "note" : tone;
+    return { tone: sure, verdict, cause, moment: null, finding: null };
   }
   return { tone, verdict, cause: gravest.message, moment: placeOf(gravest), finding: gravest };
 }

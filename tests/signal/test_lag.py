@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corporeal.quality.evidence.lag import lag, lag_course
+from corporeal.signal.lag import lag, lag_course
 from corporeal.signal.track import Array
 
 
