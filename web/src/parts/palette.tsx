@@ -19,7 +19,7 @@ export function Palette({ entries, onClose }: { entries: Entry[]; onClose: () =>
   // After the dialog was shown, which puts the focus on its first button.
   useEffect(() => input.current?.focus(), []);
   const episodes = useEpisodes(text);
-  const views = useAnswer(getViews, []);
+  const views = useAnswer((signal) => getViews("episodes", signal), []);
   const shown = useMemo(() => {
     const saved = (views.value ?? []).map((view): Entry => {
       const { order, layout } = view.look;

@@ -24,8 +24,8 @@ export function TimelineTip({
   tip: Tip | null;
   track: RefObject<HTMLElement | null>;
   view: ViewWindow;
-  preview: PreviewSource | null;
-  titleOf: (timeNs: number) => string;
+  preview?: PreviewSource | null;
+  titleOf?: (timeNs: number) => string;
 }) {
   const axis = track.current?.querySelector(".timeline-axis")?.getBoundingClientRect();
   const box = track.current?.parentElement?.getBoundingClientRect();
@@ -41,7 +41,7 @@ export function TimelineTip({
     <div className="timeline-tip" role="tooltip" style={style}>
       {preview && <Preview source={preview} timeNs={tip.timeNs} />}
       <b className="num">{clockText(tip.timeNs)}</b>
-      <span className="muted num"> {titleOf(tip.timeNs)}</span>
+      {titleOf && <span className="muted num"> {titleOf(tip.timeNs)}</span>}
       {finding && (
         <>
           <span className={`chip ${finding.severity}`}>{finding.check.replaceAll("_", " ")}</span>

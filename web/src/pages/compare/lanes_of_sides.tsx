@@ -45,7 +45,7 @@ export function LanesOfSides({
   const inks = useInks();
   const track = useRef<HTMLDivElement>(null);
   const [tip, setTip] = useState<Tip | null>(null);
-  const scrub = useScrub(track, clock, setTip);
+  const scrub = useScrub(track, clock, view, setTip);
   const moved = useMemo(
     () => sides.map((side) => ({ side, episode: onCommonTime(side, clock) })),
     [sides, clock],
@@ -81,7 +81,7 @@ export function LanesOfSides({
           </div>
         )}
         <TimelinePlayhead clock={clock} view={view} findings={findings} />
-        <TimelineTip tip={tip} track={track} />
+        <TimelineTip tip={tip} track={track} view={view} />
       </div>
     </div>
   );
