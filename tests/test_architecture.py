@@ -36,7 +36,9 @@ DIRECTION = (
     ("signal",),
     ("testing",),
     ("simulation",),
-    ("capture", "teleoperation", "retargeting", "calibration", "quality", "exchange", "hub"),
+    # Checks, and whoever else sees a camera, may ask where it was.
+    ("calibration",),
+    ("capture", "teleoperation", "retargeting", "quality", "exchange", "hub"),
     ("catalog",),
     ("labelling",),
     ("release",),

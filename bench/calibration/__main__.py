@@ -20,15 +20,15 @@ import numpy as np
 from PIL import Image
 from tests.calibration.test_camera import TRUE, seen
 from tests.calibration.test_force import CENTRE, FORCE_BIAS, MASS, rests
-from tests.calibration.test_hand_eye import error_of, real_pairs, views_from_above
 
+from bench.calibration.hands import asked_poses, planted_mistakes, real_sets
+from bench.calibration.rig import stations
 from corporeal.calibration.board import Board, open_board
 from corporeal.calibration.camera import CameraSettings, calibrate_camera
 from corporeal.calibration.certainty import projection_covariance, uncertainty_map
 from corporeal.calibration.detection import BoardView, detect
 from corporeal.calibration.force import solve_force
 from corporeal.calibration.guidance import guessed_lens, next_views
-from corporeal.calibration.hand_eye import METHODS, leave_out, solve_hand_eye
 from corporeal.calibration.lens import pixel_grid, project, rays
 from corporeal.geometry import Array, matrix_from_vector
 
@@ -138,30 +138,6 @@ def guided_against_random(goal_px: float, first: int, runs: int) -> dict[str, An
             "random": float(np.median(random_counts))}  # fmt: skip
 
 
-def hands(runs: int, first: int) -> dict[str, float]:
-    """Errors and their own spread, fifteen pairs of a robot off by 0.5 mm and 0.1 degrees."""
-    errors, scaled = [], []
-    for seed in range(first, first + runs):
-        solution = solve_hand_eye(views_from_above(np.random.default_rng(seed)))
-        error = error_of(solution.camera)
-        errors.append(error)
-        scaled.append(error / np.concatenate([solution.sigma_rad, solution.sigma_m]))
-    turn, place = np.array(errors)[:, :3], np.array(errors)[:, 3:]
-    return {"rms_mm": float(np.sqrt((place**2).sum(axis=1).mean()) * 1e3),
-            "rms_degrees": float(np.degrees(np.sqrt((turn**2).sum(axis=1).mean()))),
-            "error_over_sigma": float(np.sqrt(np.mean(np.square(scaled))))}  # fmt: skip
-
-
-def real_hands() -> dict[str, dict[str, float]]:
-    """The error of a left out pair in mm, ours and each of OpenCV's."""
-    figures = {}
-    for name, (pairs, mount) in real_pairs().items():
-        figures[name] = {
-            method: leave_out(pairs, mount, method).rms_m * 1e3 for method in ("joint", *METHODS)
-        }
-    return figures
-
-
 def sensors(runs: int, first: int) -> dict[str, float]:
     """Errors of a tool of 0.8 kg from nine rests with 0.05 N of noise."""
     mass, centre, bias = [], [], []
@@ -185,11 +161,13 @@ def main() -> None:
     figures: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat()}
     if REAL.is_dir():
         figures["mrcal"] = {side: beside_mrcal(side) for side in ("left", "right")}
-        figures["left_out_mm"] = real_hands()
+        figures["left_out_mm"] = real_sets()
     figures["camera"] = truth_inside(options.runs, options.first)
-    figures["guided"] = guided_against_random(0.25, options.first, max(options.runs // 20, 2))
-    figures["hand_eye"] = hands(options.runs, options.first)
+    figures["guided"] = guided_against_random(0.25, options.first, max(options.runs // 50, 2))
+    figures["hand_eye"] = asked_poses(max(options.runs // 4, 2), options.first)
+    figures["mistakes"] = planted_mistakes(max(options.runs // 25, 2), options.first)
     figures["force"] = sensors(options.runs, options.first)
+    figures["rig"] = stations(max(options.runs // 125, 1), options.first)
     figures["cpu_s"] = time.process_time() - begin
     sys.stdout.write(json.dumps(figures, indent=2) + "\n")
     if options.out is not None:

@@ -15,8 +15,7 @@ from PIL import Image
 from corporeal.calibration.board import open_board, plot_page
 from corporeal.calibration.files import read_pose_pairs, read_static_poses
 from corporeal.calibration.force import leave_out_force, solve_force
-from corporeal.calibration.hand_eye import pose_matrix, solve_hand_eye
-from corporeal.calibration.mistakes import find_mistakes
+from corporeal.calibration.hand_eye import find_mistakes, pose_matrix, solve_hand_eye
 from corporeal.calibration.verification import (
     LoggedCheck,
     append,

@@ -9,11 +9,12 @@ from corporeal.calibration.force import (
     GRAVITY,
     StaticPoses,
     leave_out_force,
+    next_rests,
     solve_force,
     spread_condition,
 )
 from corporeal.errors import CorporealError
-from corporeal.geometry import Array, matrix_from_vector, rotation_angle
+from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_vector, rotation_angle
 
 MASS, CENTRE = 0.8, np.array([0.01, -0.02, 0.06])
 FORCE_BIAS, TORQUE_BIAS = np.array([3.0, -8.0, 5.0]), np.array([0.1, 0.2, -0.3])
@@ -99,3 +100,14 @@ def test_the_nearest_exchange_of_axes_is_named() -> None:
     nearest, angle = solution.nearest_mounting()
     assert (nearest == mounting).all()
     assert angle == pytest.approx(0.06, abs=1e-3)
+
+
+def test_rests_are_asked_for_until_gravity_pointed_everywhere() -> None:
+    asked = next_rests(np.zeros((0, 3, 3)), 8)
+    assert len({each.words for each in asked}) == 8
+    assert asked[-1].condition < 1.5
+    assert asked[0].words == "the flange's +z axis down"
+    down = -matrix_from_quaternion(asked[0].quaternion)[2]
+    assert down == pytest.approx([0, 0, 1])
+    (after,) = next_rests(matrix_from_vector(np.array([[0.0, 0, 0], [3.1416, 0, 0]])))
+    assert " z " not in after.words

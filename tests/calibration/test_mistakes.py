@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.calibration.test_hand_eye import views_from_above
+from tests.calibration.test_hand_eye import views_beside, views_from_above
 
-from corporeal.calibration.hand_eye import Mount, PosePairs, pose_matrix, solve_hand_eye
-from corporeal.calibration.mistakes import find_mistakes
-from corporeal.geometry import Array
+from corporeal.calibration.hand_eye import (
+    Mount,
+    PosePairs,
+    find_mistakes,
+    inverse,
+    pose_matrix,
+    solve_hand_eye,
+)
+from corporeal.geometry import Array, matrix_from_quaternion, quaternion_from_matrix
 
 GOOD = views_from_above(np.random.default_rng(11), 18)
 
@@ -61,3 +67,30 @@ def test_turns_about_one_axis_are_named() -> None:
     board = pose_matrix([3.0, 0, 0], [0.3, 0, 0])
     boards = np.linalg.inv(hands @ camera) @ board
     assert "expected 30 or more about both" in said(hands, boards)
+
+
+def test_mirrored_poses_are_named() -> None:
+    boards = GOOD.boards.copy()
+    boards[:, :3, 3] *= -1
+    assert "mirrored" in said(GOOD.effectors, boards)
+
+
+def test_quaternions_in_another_order_are_named() -> None:
+    turned = GOOD.boards.copy()
+    quaternions = quaternion_from_matrix(turned[:, :3, :3])
+    turned[:, :3, :3] = matrix_from_quaternion(np.roll(quaternions, -1, axis=1))
+    assert "the quaternions of boards have another order" in said(GOOD.effectors, turned)
+
+
+def test_poses_the_wrong_way_round_are_named() -> None:
+    assert "--inverted" in said(GOOD.effectors, inverse(GOOD.boards))
+
+
+def test_a_board_that_slipped_in_the_hand_is_named() -> None:
+    pairs = views_beside(np.random.default_rng(2), 18)
+    boards = pairs.boards.copy()
+    boards[10:] = boards[10:] @ pose_matrix([0, 0, 0.0], [0.0, 0.02, 0])
+    moved = PosePairs(pairs.names, pairs.effectors, boards)
+    assert "the board was moved before pair 10" in " ".join(
+        find_mistakes(moved, solve_hand_eye(moved, "eye_to_hand"))
+    )

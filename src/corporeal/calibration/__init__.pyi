@@ -5,6 +5,6 @@ from . import files as files
 from . import force as force
 from . import guidance as guidance
 from . import hand_eye as hand_eye
-from . import mistakes as mistakes
+from . import rig as rig
 from . import verification as verification
 from . import views as views

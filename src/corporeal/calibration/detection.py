@@ -13,10 +13,13 @@ from corporeal.geometry import Array
 
 # Fewer corners than this say nothing of six numbers of a pose and a lens.
 FEWEST_CORNERS = 6
-# Half the window of the sub-pixel search never reaches more than this share of a square.
-_WINDOW_SHARE = 0.3
+# Half the window of the sub-pixel search reaches over this share of what is plain about a corner:
+# beyond it lie other edges, those of a marker or of the next square, and they pull.
+_WINDOW_SHARE = 0.9
+_SQUARE_SHARE = 0.35
 _LARGEST_WINDOW = 9
 _SMALLEST_WINDOW = 2
+_ENLARGED_BELOW = 5.0
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def detect(picture: NDArray[np.uint8], board: Board, *, name: str = "") -> Board
     if found is None or len(found[0]) < min(FEWEST_CORNERS, board.corner_count):
         return None
     corners, pixels = found
-    pixels = _refined(grey, pixels, _spacing(board, corners, pixels))
+    pixels = _refined(grey, pixels, _clear_px(board, corners, pixels))
     return BoardView(name, corners, pixels)
 
 
@@ -113,21 +116,46 @@ def _markers(grey: NDArray[np.uint8], board: Board) -> tuple[NDArray[np.int64], 
     return corners, np.concatenate([quad.reshape(4, 2) for _, quad in kept]).astype(np.float64)
 
 
-def _spacing(board: Board, corners: NDArray[np.int64], pixels: Array) -> float:
-    """Pixels between neighbouring corners: the smallest step that the picture shows."""
+def _clear_m(board: Board) -> float:
+    """How far in metres there is nothing about a corner but its own edges."""
+    square, marker = board.square_m, board.marker_m or 0.0
+    if board.pattern == "chessboard":
+        return _SQUARE_SHARE * square
+    if board.pattern == "charuco":
+        return min((square - marker) / 2, _SQUARE_SHARE * square)
+    cells = board.opencv().getDictionary().markerSize + 2
+    return float(min(marker / cells, square - marker))
+
+
+def _clear_px(board: Board, corners: NDArray[np.int64], pixels: Array) -> float:
+    """The same in pixels, where the picture shows the board smallest."""
     points = board.points[corners][:, :2]
     metres = np.linalg.norm(points[:, None] - points, axis=2)
     metres[metres == 0] = np.inf
     nearest = metres.argmin(axis=1)
-    return float(np.quantile(np.linalg.norm(pixels - pixels[nearest], axis=1), 0.1))
+    away = metres[np.arange(len(nearest)), nearest]
+    scale = np.linalg.norm(pixels - pixels[nearest], axis=1) / away
+    return float(np.quantile(scale, 0.1)) * _clear_m(board)
 
 
-def _refined(grey: NDArray[np.uint8], pixels: Array, spacing_px: float) -> Array:
+def _refined(grey: NDArray[np.uint8], pixels: Array, clear_px: float) -> Array:
+    """Corners by a search in windows that hold nothing else.
+
+    Where those are smaller than the search can be, it looks at a picture twice as large.
+    """
     cv = import_opencv()
-    half = int(np.clip(round(_WINDOW_SHARE * spacing_px), _SMALLEST_WINDOW, _LARGEST_WINDOW))
+    times = 1 if _WINDOW_SHARE * clear_px >= _ENLARGED_BELOW else 2
+    if times > 1:
+        size = (times * grey.shape[1], times * grey.shape[0])
+        grey = cv.resize(grey, size, interpolation=cv.INTER_CUBIC)
+    # A pixel's middle is at a whole number, and so is that of each of its parts' corners.
+    shift = (times - 1) / 2
+    half = int(np.clip(np.floor(times * _WINDOW_SHARE * clear_px), _SMALLEST_WINDOW,
+                       _LARGEST_WINDOW))  # fmt: skip
     stop = (cv.TERM_CRITERIA_MAX_ITER + cv.TERM_CRITERIA_EPS, 60, 1e-4)
-    start = pixels.astype(np.float32).reshape(-1, 1, 2)
-    refined = cv.cornerSubPix(grey, start.copy(), (half, half), (-1, -1), stop).reshape(-1, 2)
+    start = (times * pixels + shift).astype(np.float32).reshape(-1, 1, 2)
+    found = cv.cornerSubPix(grey, start.copy(), (half, half), (-1, -1), stop).reshape(-1, 2)
+    refined = (found.astype(np.float64) - shift) / times
     # What leaves its window went to another corner: the first estimate is the better one.
-    strayed = np.linalg.norm(refined - pixels, axis=1) > half
-    return np.where(strayed[:, None], pixels, refined.astype(np.float64))
+    strayed = np.linalg.norm(refined - pixels, axis=1) > max(half / times, 1.0)
+    return np.where(strayed[:, None], pixels, refined)

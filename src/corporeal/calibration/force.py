@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from corporeal.calibration.camera import cross_matrices
 from corporeal.errors import CorporealError
-from corporeal.geometry import Array, matrix_from_vector, rotation_angle
+from corporeal.geometry import (
+    Array,
+    matrix_from_rpy,
+    matrix_from_vector,
+    quaternion_from_matrix,
+    rotation_angle,
+)
+from corporeal.protocol.calibration import ForceCalibration
 
 GRAVITY = 9.80665
 FEWEST_POSES = 6
@@ -126,6 +133,19 @@ def solve_force(poses: StaticPoses) -> ForceSolution:
     )  # fmt: skip
 
 
+def compensate_wrench(
+    known: ForceCalibration, up: Array, forces: Array, torques: Array
+) -> tuple[Array, Array]:
+    """What a calibrated sensor feels beside its tool's weight and its biases: (T, 3) each.
+
+    `up` (T, 3) is where up is in the flange's axes; forces and torques are as measured.
+    """
+    mounting = matrix_from_rpy(known.mounting_rpy)
+    weight = -GRAVITY * known.sign * known.mass_kg * np.asarray(up) @ mounting.T
+    torque = np.cross(known.centre_m, weight)
+    return forces - weight - known.force_bias_n, torques - torque - known.torque_bias_nm
+
+
 def leave_out_force(poses: StaticPoses) -> tuple[float, float]:
     """Root mean square force and torque that a pose shows beyond what the others predict of it."""
     forces, torques = [], []
@@ -139,10 +159,62 @@ def leave_out_force(poses: StaticPoses) -> tuple[float, float]:
     return float(np.sqrt(np.mean(forces))), float(np.sqrt(np.mean(torques)))
 
 
+@dataclass(frozen=True)
+class NextRest:
+    """A pose of the flange (w x y z, z up) to rest in, and how even the poses are with it."""
+
+    quaternion: Array
+    condition: float
+    words: str
+
+
+def next_rests(taken: Array, count: int = 1) -> list[NextRest]:
+    """The rests that make gravity point most evenly, after those of rotations (N, 3, 3)."""
+    downs = list(_down(np.asarray(taken).reshape(-1, 3, 3)) / GRAVITY)
+    chosen: list[NextRest] = []
+    for _ in range(count):
+        down = min(_directions(), key=lambda each: _unevenness([*downs, each]))
+        downs.append(down)
+        rotation = _turning_down(down)
+        signs = zip("xyz", down, strict=True)
+        axes = [f"{'+' if value > 0 else '-'}{axis}" for axis, value in signs if abs(value) > 0.1]
+        words = f"the flange's {' and '.join(axes)} {'axis' if len(axes) == 1 else 'axes'} down"
+        chosen.append(NextRest(quaternion_from_matrix(rotation), _evenness(np.array(downs)), words))
+    return chosen
+
+
+def _directions() -> list[Array]:
+    """Where gravity may point in the flange: along its axes, then between them."""
+    axes = [sign * axis for axis in np.eye(3)[::-1] for sign in (1.0, -1.0)]
+    between = [np.array(each) / np.sqrt(3) for each in product((1.0, -1.0), repeat=3)]
+    return [*axes, *between]
+
+
+def _unevenness(downs: list[Array]) -> tuple[float, float]:
+    """Smaller is more even: first by the volume that the directions span, then by their middle."""
+    known = np.array(downs)
+    spanned = np.linalg.slogdet(known.T @ known + 1e-3 * np.eye(3))[1]
+    return -float(np.round(spanned, 9)), float(np.linalg.norm(known.sum(axis=0)))
+
+
+def _turning_down(down: Array) -> Array:
+    """A rotation of the flange that lets gravity point along `down` in it."""
+    up = -down
+    other = np.eye(3)[int(np.abs(up).argmin())]
+    first = np.cross(other, up)
+    first /= np.linalg.norm(first)
+    return np.stack([first, np.cross(up, first), up])
+
+
 def spread_condition(rotations: Array) -> float:
     """How unevenly gravity points through the poses: 1 is even, large is all one way."""
-    down = _down(rotations) / GRAVITY
-    values = np.linalg.eigvalsh(np.cov(down.T, bias=True))
+    return _evenness(_down(rotations) / GRAVITY)
+
+
+def _evenness(directions: Array) -> float:
+    if len(directions) < 3:
+        return np.inf
+    values = np.linalg.eigvalsh(np.cov(directions.T, bias=True))
     return float(np.sqrt(max(values[-1], 1e-9) / max(values[0], 1e-14)))
 
 

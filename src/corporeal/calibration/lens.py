@@ -63,6 +63,8 @@ def project(lens: Lens, points: Array) -> Array:
 
 def project_with_slopes(lens: Lens, points: Array) -> tuple[Array, Array, Array]:
     """Pixels (N, 2), their slopes by the lens's numbers (N, 2, K) and by the points (N, 2, 3)."""
+    if not len(points):
+        return np.zeros((0, 2)), np.zeros((0, 2, len(lens.values))), np.zeros((0, 2, 3))
     if lens.model == "fisheye":
         return _project_fisheye(lens, points)
     shaped = np.ascontiguousarray(points, np.float64).reshape(-1, 1, 3)

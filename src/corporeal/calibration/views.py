@@ -76,6 +76,12 @@ def find_views(
     return FoundViews(tuple(views), count, first.pixels.shape[1], first.pixels.shape[0])
 
 
+def moment_of(name: str) -> str:
+    """What a picture is called where others were taken at the same moment: without its ending."""
+    path = Path(name)
+    return path.stem if path.suffix.lower() in IMAGES else name.rpartition(" ")[2]
+
+
 def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) -> Iterator[Picture]:
     """The pictures of a folder, an image, a movie or an episode; of movies every `every`-th."""
     if source.is_dir():

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from corporeal.episode.file import SIGNATURE, write_attribute
 from corporeal.episode.recording import MAX_PIXELS
 from corporeal.errors import CorporealError, EpisodeError
+from corporeal.exchange.camera_model import camera_models
 from corporeal.exchange.description import (
     MODE,
     NAME,
@@ -330,6 +331,7 @@ def write_table(group: Any, table: EpisodeTable, label: Label) -> None:
     """Every column and camera under its label, the capture time of every row, and its mode."""
     _require_room(Path(group.file.filename), table, label)
     _write_numbers(group, table, label)
+    models = camera_models(table.recording)
     for key, camera in table.cameras.items():
         name = label(key)
         if name is None:
@@ -337,6 +339,11 @@ def write_table(group: Any, table: EpisodeTable, label: Label) -> None:
         shape = (*camera.spec.size, 3)
         # Neither packed nor shared: one picture is one read, which is what training does.
         pictures = group.create_dataset(name, (len(table), *shape), np.uint8, chunks=(1, *shape))
+        model = models.get(camera.signal.spec.name)
+        if model is not None:
+            height, width = camera.spec.size
+            for field_name, value in model.scaled(width, height).to_json().items():
+                pictures.attrs[field_name] = value
         for row, picture in enumerate(pictures_of(camera)):
             pictures[row] = picture
     group.create_dataset(TIMES, data=table.time_ns)

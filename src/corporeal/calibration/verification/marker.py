@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.calibration.board import Board
-from corporeal.calibration.camera import cross_matrices
 from corporeal.calibration.detection import BoardView
-from corporeal.calibration.lens import Lens, project_with_slopes, rays
-from corporeal.calibration.opencv import import_opencv
+from corporeal.calibration.flat_pose import flat_poses, pose_slopes, refined_pose
+from corporeal.calibration.lens import Lens
 from corporeal.errors import CorporealError
-from corporeal.geometry import Array, matrix_from_vector, rotation_angle
+from corporeal.geometry import Array, rotation_angle
 
 # Of fewer pictures nobody can tell how far corners scatter.
 _SCATTERING = 3
@@ -66,7 +65,7 @@ def see_marker(
         )
     points = board.points[corners] - middle_of(board)
     fits = sorted(
-        (_refined(pose, points, pixels, lens) for pose in _starts(points, pixels, lens)),
+        (refined_pose(pose, points, pixels, lens) for pose in flat_poses(points, pixels, lens)),
         key=lambda fit: fit[1],
     )
     if not fits:
@@ -84,7 +83,7 @@ def see_marker(
         pose, other = (pose if turns[0] <= turns[1] else other), None
     scatter = left / np.sqrt(2) if scatter is None else scatter
     spread = np.hypot(_MEDIAN * max(scatter, _LEAST_SCATTER_PX) / np.sqrt(len(views)), _LIGHT_PX)
-    slopes = _slopes(pose, points, lens)[1].reshape(-1, 6)
+    slopes = pose_slopes(pose, points, lens)[1].reshape(-1, 6)
     covariance = spread**2 * np.linalg.pinv(slopes.T @ slopes, hermitian=True)
     sigma = np.sqrt(np.diag(covariance))
     return MarkerSight(pose, sigma, len(views), len(corners), float(scatter), other)
@@ -114,45 +113,3 @@ def _settled(views: Sequence[BoardView]) -> tuple[Array, Array, float | None]:
     freedom = np.sqrt(len(views) / (len(views) - 1))
     scatter = _DEVIATION * float(np.nanmedian(np.abs(places - middle))) * freedom
     return middle, kept, scatter
-
-
-def _starts(points: Array, pixels: Array, lens: Lens) -> list[Array]:
-    """Both poses that a flat target may have."""
-    cv = import_opencv()
-    directions = rays(lens, pixels)
-    if not np.isfinite(directions).all() or (directions[:, 2] < 1e-3).any():
-        return []
-    flat = np.ascontiguousarray(directions[:, :2] / directions[:, 2:])
-    try:
-        _, turns, places, _ = cv.solvePnPGeneric(
-            np.ascontiguousarray(points), flat, np.eye(3), None, flags=cv.SOLVEPNP_IPPE
-        )
-    except cv.error:
-        return []
-    poses = []
-    for turn, place in zip(turns, places, strict=True):
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = matrix_from_vector(turn.reshape(1, 3))[0], place.ravel()
-        poses.append(pose)
-    return poses
-
-
-def _slopes(pose: Array, points: Array, lens: Lens) -> tuple[Array, Array]:
-    """Pixels (N, 2), and slopes (N, 2, 6) by a turn about the marker's middle and a shift."""
-    placed = points @ pose[:3, :3].T
-    pixels, _, by_point = project_with_slopes(lens, placed + pose[:3, 3])
-    return pixels, np.concatenate([by_point @ -cross_matrices(placed), by_point], axis=2)
-
-
-def _refined(pose: Array, points: Array, pixels: Array, lens: Lens) -> tuple[Array, float]:
-    """The pose after some steps of Gauss and Newton, and the rms that it leaves."""
-    for _ in range(12):
-        seen, slopes = _slopes(pose, points, lens)
-        step = np.linalg.lstsq(slopes.reshape(-1, 6), (pixels - seen).ravel(), rcond=1e-12)[0]
-        pose = pose.copy()
-        pose[:3, :3] = matrix_from_vector(np.asarray(step[None, :3], np.float64))[0] @ pose[:3, :3]
-        pose[:3, 3] += step[3:]
-        if np.abs(step).max() < 1e-10:
-            break
-    left = _slopes(pose, points, lens)[0] - pixels
-    return pose, float(np.sqrt((left**2).sum(axis=1).mean()))

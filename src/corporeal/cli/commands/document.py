@@ -9,6 +9,8 @@ import typer
 import yaml
 from rich.syntax import Syntax
 
+from corporeal.calibration.board import Board
+from corporeal.calibration.rig import RigRecordings
 from corporeal.capture.rig import RigDocument
 from corporeal.cli.command import Command, argument, group
 from corporeal.cli.output import AsJson, console, emphasise, print_json
@@ -110,7 +112,8 @@ def _open(path: Path) -> Document:
 
 def _models() -> tuple[type[Document], ...]:
     motion = (RetargetingMap, SkeletonMap, MarkerSet)
-    return Schema, Embodiment, Protocol, Calibration, RigDocument, Policy, Weighting, *motion
+    station = (Calibration, RigDocument, Board, RigRecordings)
+    return Schema, Embodiment, Protocol, *station, Policy, Weighting, *motion
 
 
 def _ready(name: str) -> Document:

@@ -24,6 +24,7 @@ from corporeal.exchange.lerobot.writing import (
     FeatureColumn,
     ListName,
     columns_of,
+    common_movies,
     feature_entries,
     read_batches,
     read_column,
@@ -107,7 +108,7 @@ class LerobotAssembly:
         # Frames per second as LeRobot writes them: a whole number where it is one.
         rate = int(rate_hz) if rate_hz.is_integer() else rate_hz
         robot = self.context.robot
-        movies = self.episodes[0].details["movies"]
+        movies = common_movies([each.details["movies"] for each in self.episodes])
         return {
             "codebase_version": version,
             "robot_type": robot.name if robot is not None else "unknown",

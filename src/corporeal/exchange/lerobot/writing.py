@@ -20,6 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from corporeal.episode.label_track import NOTHING, Lane
+from corporeal.exchange.camera_model import camera_models
 from corporeal.exchange.format import ExportContext, Loss
 from corporeal.exchange.layout import lane_key, main_lane
 from corporeal.exchange.lerobot.files import BOOKKEEPING, MODE, SUBTASK
@@ -153,6 +154,7 @@ def schema_of(columns: Sequence[FeatureColumn], list_name: ListName) -> Any:
 def camera_entry(movie: Mapping[str, Any], rate: int | float) -> dict[str, Any]:
     """What info.json says of a camera, by what is known of its first movie."""
     height, width = movie["size"]
+    known = {"calibration": movie["calibration"]} if "calibration" in movie else {}
     return {
         "dtype": "video",
         "shape": [height, width, 3],
@@ -166,8 +168,23 @@ def camera_entry(movie: Mapping[str, Any], rate: int | float) -> dict[str, Any]:
             "video.fps": rate,
             "video.channels": 3,
             "has_audio": False,
+            **known,
         },
     }
+
+
+def common_movies(movies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What is known of the cameras' first movies; a calibration only where all episodes share it.
+
+    What differs from episode to episode is in the documents beside the dataset.
+    """
+    found = {}
+    for key, first in movies[0].items():
+        stated = [each[key].get("calibration") for each in movies]
+        shared = all(one == stated[0] for one in stated)
+        found[key] = {name: value for name, value in first.items()
+                      if name != "calibration" or shared}  # fmt: skip
+    return found
 
 
 def feature_entries(
@@ -208,6 +225,7 @@ def write_episode(
     _write_rows(table, folder, columns)
     movies: dict[str, Any] = {}
     statistics: dict[str, NDArray[Any]] = {}
+    models = camera_models(table.recording)
     for key, camera in table.cameras.items():
         histogram = LevelHistogram()
         path = movie_file(folder, key)
@@ -220,6 +238,9 @@ def write_episode(
             "mended": movie.mended,
             "remuxed": movie.remuxed,
         }
+        model = models.get(camera.signal.spec.name)
+        if model is not None:
+            movies[key]["calibration"] = model.scaled(movie.width, movie.height).to_json()
     for column in columns:
         if column.key not in PLACED:
             statistics[column.key] = summarise_column(

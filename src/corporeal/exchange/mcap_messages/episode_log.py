@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from corporeal.embodiment.embodiment import Placed, Shape
 from corporeal.embodiment.kinematics import placement_of
 from corporeal.episode.label_track import LabelTrack
 from corporeal.episode.recording import Recording, Signal
+from corporeal.exchange.camera_model import CameraModel, camera_models
 from corporeal.exchange.episode_file import is_named
 from corporeal.exchange.layout import LabelChange, label_changes
 from corporeal.exchange.link_poses import RobotPoses, link_poses_of
@@ -160,21 +161,26 @@ def _scene(
     log: LogWriter, recording: Recording, offset_ns: int, tracks: list[_Track]
 ) -> list[Iterator[MessageBatch]]:
     """Topics that are made from the others, so that a 3D panel has something to show."""
+    first_ns = min((int(track.signal.time_ns.min()) for track in tracks if len(track.signal)),
+                   default=0)  # fmt: skip
+    cameras = camera_models(recording)
+    queues = _camera_topics(log, tracks, cameras, first_ns, offset_ns)
     joints = any(track.signal.spec.name in roles.MEASURED for track in tracks)
     posture = link_poses_of(recording) if joints else None
     if posture is None or recording.embodiment is None or not len(posture.time_ns):
-        return []
+        if any(model.frame is not None for model in cameras.values()):
+            begin = _stamps([first_ns], offset_ns)
+            placed = fixed_transforms(None, cameras.values(), int(begin[0]))
+            queues.append(_single(log, "/tf_static", TRANSFORMS, placed, begin, _CALIBRATION))
+        return queues
     stamps = posture.time_ns.astype(np.uint64) + np.uint64(offset_ns)
     begin = stamps[:1]
     robot = recording.embodiment
-    made = [
-        ("/tf_static", TRANSFORMS, fixed_transforms(robot, int(begin[0]))),
-        ("/robot", SHAPES, shapes(robot, int(begin[0]))),
-    ]
-    queues = []
-    for topic, name, payload in made:
-        channel = log.add_topic(topic, name, definition(name), made_from="the robot's document")
-        queues.append(iter([MessageBatch(channel, 0, begin, [payload])]))
+    fixed = fixed_transforms(robot, cameras.values(), int(begin[0]))
+    for topic, name, payload in (
+        ("/tf_static", TRANSFORMS, fixed), ("/robot", SHAPES, shapes(robot, int(begin[0]))),
+    ):  # fmt: skip
+        queues.append(_single(log, topic, name, payload, begin, "the robot's document"))
     channel = log.add_topic("/tf", TRANSFORMS, definition(TRANSFORMS), made_from="joint positions")
     messages = moving_transforms(posture, stamps)
     rows = max(1, CHUNK_BYTES // messages.shape[1])
@@ -183,6 +189,46 @@ def _scene(
         for first in range(0, len(stamps), rows)
     )
     return queues
+
+
+def _single(
+    log: LogWriter, topic: str, name: str, payload: bytes, at: Any, made_from: str
+) -> Iterator[MessageBatch]:
+    """A topic of one message, which is said once for the whole episode."""
+    channel = log.add_topic(topic, name, definition(name), made_from=made_from)
+    return iter([MessageBatch(channel, 0, at, [payload])])
+
+
+def _camera_topics(
+    log: LogWriter, tracks: list[_Track], cameras: Mapping[str, CameraModel], first_ns: int,
+    offset_ns: int,
+) -> list[Iterator[MessageBatch]]:  # fmt: skip
+    """A topic `/CAMERA/camera_info` beside the pictures of every calibrated camera."""
+    queues = []
+    begin = _stamps([first_ns], offset_ns)
+    for track in tracks:
+        spec = track.signal.spec
+        model = cameras.get(spec.name) if spec.kind == "video" else None
+        if model is not None:
+            payload = encode_camera_info(model, int(begin[0]))
+            topic = f"{track.topic}/camera_info"
+            queues.append(_single(log, topic, CAMERA_INFO, payload, begin, _CALIBRATION))
+    return queues
+
+
+CAMERA_INFO = "sensor_msgs/msg/CameraInfo"
+_CALIBRATION = "the calibration document"
+
+
+def encode_camera_info(model: CameraModel, stamp_ns: int) -> bytes:
+    """One message for the whole episode; the pictures are as the lens made them."""
+    projection = np.concatenate([model.matrix, np.zeros((3, 1))], axis=1)
+    return encode(
+        CAMERA_INFO, header(stamp_ns, model.optical_frame), model.height, model.width,
+        model.distortion_model, np.array(model.distortion), model.matrix.ravel(),
+        np.eye(3).ravel(), projection.ravel(), 0, 0,
+        make_message("sensor_msgs/msg/RegionOfInterest", 0, 0, 0, 0, False),
+    )  # fmt: skip
 
 
 TOPIC = "/labels"
@@ -255,13 +301,20 @@ def moving_transforms(posture: RobotPoses, stamp_ns: NDArray[np.uint64]) -> Byte
     return stencil.pack(stamp_ns, numbers.reshape(len(numbers), -1))
 
 
-def fixed_transforms(robot: Embodiment, stamp_ns: int) -> bytes:
-    """Where sensors and other named places are on their links."""
+def fixed_transforms(
+    robot: Embodiment | None, cameras: Iterable[CameraModel], stamp_ns: int
+) -> bytes:
+    """Where sensors and other named places are on their links, and calibrated cameras."""
     listed = [
         _transform(stamp_ns, frame.link, frame.name, np.array(frame.xyz), _xyzw(frame))
-        for frame in robot.frames
+        for frame in (robot.frames if robot is not None else ())
         if frame.name != frame.link
     ]
+    for model in cameras:
+        if model.frame is not None:
+            turn = np.array(model.quaternion)[[1, 2, 3, 0]]
+            listed.append(_transform(stamp_ns, model.frame, model.optical_frame,
+                                     np.array(model.xyz), turn))  # fmt: skip
     return encode(TRANSFORMS, listed)
 
 

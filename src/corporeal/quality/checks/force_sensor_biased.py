@@ -26,7 +26,8 @@ def find(
     """Yield wrists that are never near zero, and ankles that do not carry the robot's weight.
 
     A wrist is taken when it feels least, less the weight of the hand beyond it, and may be off by
-    `max_bias_n`. Ankles together carry the robot, less what is beyond them, to `max_weight_error`.
+    `max_bias_n`; where the episode's calibration knows the tool and the bias, those are taken off.
+    Ankles together carry the robot, less what is beyond them, to `max_weight_error`.
 
     Why: a sensor that was not zeroed, or is in another unit, shifts every force of the episode.
     Fix: zero the sensor before recording, or convert its unit.

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.calibration.force import compensate_wrench
 from corporeal.embodiment.kinematics import Kinematics
-from corporeal.errors import NotAssessed
+from corporeal.errors import CorporealError, NotAssessed
+from corporeal.protocol import Calibration
+from corporeal.protocol.calibration import ForceCalibration
 from corporeal.quality.evidence.base_and_feet import loads_of, upward_of
 from corporeal.quality.evidence.rigid_motion import (
     GRAVITY,
@@ -82,11 +85,15 @@ def force_sensors(subject: Subject) -> list[ForceSensor]:
 def hand_rest(subject: Subject, sensor: ForceSensor) -> Array | None:
     """What a wrist feels (3,) when it feels least, beyond the weight of the hand; None if unknown.
 
-    Either side may count as pushing, and the hand's weight may be taken out already: the least
-    of these is meant.
+    Where the episode's calibration knows the tool, that and the bias are taken off. Else either
+    side may count as pushing, and the hand's weight may be taken out already: the least is meant.
     """
     if sensor.mount is None or not has_chain(subject, sensor.mount.link):
         return None
+    felt = compensated(subject, sensor)
+    if felt is not None:
+        whole = felt[np.isfinite(felt).all(axis=1)]
+        return _least(whole) if len(whole) >= FEW else None
     posture = subject.posture
     turns = poses_in_base(subject).rotation(sensor.mount.link) @ sensor.mount.axes
     up = np.einsum("tji,tj->ti", turns, upward_of(subject))
@@ -97,6 +104,35 @@ def hand_rest(subject: Subject, sensor: ForceSensor) -> Array | None:
     weight = GRAVITY * beyond_kg(subject, sensor.mount.link)
     rests = [_least(force[good] - share * weight * up[good]) for share in (1.0, -1.0, 0.0)]
     return min(rests, key=lambda rest: float(np.linalg.norm(rest)))
+
+
+def compensated(subject: Subject, sensor: ForceSensor) -> Array | None:
+    """What a calibrated sensor feels (T, 6) on the clock of the posture, beside tool and bias.
+
+    None where the episode carries no calibration of it, or not every joint on the way to it.
+    """
+    known = _known_tool(subject, sensor.track.spec.name)
+    if known is None or sensor.mount is None or not has_chain(subject, sensor.mount.link):
+        return None
+    flange = poses_in_base(subject).rotation(sensor.mount.link)
+    up = np.einsum("tji,tj->ti", flange, upward_of(subject))
+    values = sensor.track.at(subject.posture.time_ns)
+    forces = values[:, sensor.forces[:3]]
+    moments = sensor.moments[:3]
+    torques = values[:, moments] if len(moments) == 3 else np.full(forces.shape, np.nan)
+    force, torque = compensate_wrench(known, up, forces, torques)
+    return np.concatenate([force, torque], axis=1) if len(moments) == 3 else force
+
+
+def _known_tool(subject: Subject, name: str) -> ForceCalibration | None:
+    text = subject.recording.documents.get("calibration")
+    if text is None:
+        return None
+    try:
+        calibration = Calibration.parse(text, source="calibration", suffix=".json")
+    except CorporealError:
+        return None
+    return next((each for each in calibration.force_sensors or () if each.name == name), None)
 
 
 def foot_share(subject: Subject) -> tuple[float, float]:

@@ -1,32 +1,29 @@
-"""Pairs of poses and rests come in from JSON and CSV; results go out to the station's document."""
+"""Pairs of poses, tracks, joints and rests, as JSON and CSV files hold them."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
-from corporeal.calibration.camera import CameraSolution
-from corporeal.calibration.certainty import UncertaintyMap
-from corporeal.calibration.force import ForceSolution, StaticPoses
-from corporeal.calibration.hand_eye import HandEyeSolution, PosePairs, pose_matrix
+from corporeal.calibration.force import StaticPoses
+from corporeal.calibration.hand_eye import PosePairs, TimedPoses, hands_of_joints, pose_matrix
+from corporeal.embodiment import Embodiment
 from corporeal.errors import CorporealError
-from corporeal.files import atomic_write, refuse_links_out, refuse_pointer
-from corporeal.geometry import Array, matrix_from_quaternion, rpy_from_matrix
-from corporeal.protocol import Calibration
-from corporeal.protocol.calibration import CameraCalibration, ForceCalibration
+from corporeal.files import refuse_links_out, refuse_pointer
+from corporeal.geometry import Array, matrix_from_quaternion
 from corporeal.schema import roles
 from corporeal.schema.markup import read_markup
 
 _MOST_BYTES = 64 << 20
 _POSE = roles.POSE
+# How some robots report a pose: a rotation vector in radians behind the position.
+_VECTOR = ("x", "y", "z", "rx", "ry", "rz")
 _WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 # How files of others call the effector in the base, and the board in the camera.
 _EFFECTOR = ("effector", "base_from_effector", "O_T_EE", "robot_pose", "T_base_gripper")
@@ -49,8 +46,7 @@ def read_pose_pairs(path: Path) -> PosePairs:
         return _pairs(path, kept)
     if path.suffix == ".csv":
         rows = list(_csv_rows(path, _MOST_PAIRS))
-        wanted = [f"{which}_{part}" for which in ("effector", "board") for part in _POSE]
-        _require(path, rows, wanted)
+        _require_poses(path, rows, ("effector", "board"))
         named = [(row.get("name") or str(number), row) for number, row in enumerate(rows, 1)]
         hands, boards = (
             np.array([_pose_of_row(path, row, which) for _, row in named])
@@ -67,6 +63,22 @@ def read_pose_pairs(path: Path) -> PosePairs:
     if not isinstance(values, list) or not values:
         raise CorporealError(f"{path} holds no list of pairs; expected [[effector, board], ...].")
     return _pairs(path, [(str(number), entry) for number, entry in enumerate(values, 1)])
+
+
+def read_effector_poses(path: Path) -> dict[str, Array]:
+    """Poses (4, 4) of the hand by the name of the picture that was taken there, without ending."""
+    if path.suffix != ".csv":
+        raise CorporealError(f"{path}, got {path.suffix or 'no ending'}; expected .csv.")
+    rows = list(_csv_rows(path, _MOST_PAIRS))
+    _require(path, rows, ["name"])
+    _require_poses(path, rows, ("effector",))
+    poses: dict[str, Array] = {}
+    for row in rows:
+        name = Path(row.get("name", "")).stem
+        if name in poses:
+            raise CorporealError(f"{path} has two rows of {name!r}; expected one for each picture.")
+        poses[name] = _pose_of_row(path, row, "effector")
+    return poses
 
 
 def read_static_poses(path: Path) -> StaticPoses:
@@ -107,12 +119,23 @@ def _pairs(path: Path, entries: list[tuple[str, Any]]) -> PosePairs:
             if board is None and turn is not None and place is not None:
                 vectors = _floats(turn), _floats(place)
                 if all(part.shape == (3,) and (np.abs(part) < _LARGEST).all() for part in vectors):
+                    _require_radians(path, name, vectors[0])
                     board = pose_matrix(*vectors).tolist()
         else:
             hand, board = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
         hands.append(_pose(path, name, "effector", hand))
         boards.append(_pose(path, name, "board", board))
     return PosePairs(tuple(name for name, _ in entries), np.array(hands), np.array(boards))
+
+
+def _require_radians(path: Path, name: str, turn: Any) -> None:
+    """Raise for a rotation vector that no solver gives: longer than a whole turn."""
+    size = float(np.linalg.norm(turn))
+    if size > 2 * np.pi + 1e-6:
+        raise CorporealError(
+            f"{path}, {name}: a rotation vector of length {size:.1f}; expected radians. Is it in "
+            "degrees?"
+        )
 
 
 def _pose(path: Path, name: str, what: str, numbers: Any) -> Array:
@@ -132,6 +155,11 @@ def _pose(path: Path, name: str, what: str, numbers: Any) -> Array:
     if np.allclose(pose[:3, 3], 0) and not np.allclose(pose[3, :3], 0):
         pose = pose.T
     turned = pose[:3, :3] @ pose[:3, :3].T
+    if np.linalg.det(pose[:3, :3]) < 0:
+        raise CorporealError(
+            f"{path}, pair {name}: {what} is mirrored (determinant -1); expected a right-handed "
+            "frame. Turn one axis round."
+        )
     if np.abs(turned - np.eye(3)).max() > 0.02:
         raise CorporealError(
             f"{path}, pair {name}: {what} is no rotation; expected a 4 x 4 pose in metres."
@@ -170,6 +198,13 @@ def _require(path: Path, rows: list[dict[str, str]], wanted: list[str]) -> None:
         raise CorporealError(f"{path} has no column {missing[0]}; expected {', '.join(wanted)}.")
 
 
+def _require_poses(path: Path, rows: list[dict[str, str]], names: tuple[str, ...]) -> None:
+    """Raise where a table lacks columns of a pose, with a quaternion or a rotation vector."""
+    for which in names:
+        parts = _VECTOR if rows and f"{which}_rx" in rows[0] else _POSE
+        _require(path, rows, [f"{which}_{part}" for part in parts])
+
+
 def _number(path: Path, row: dict[str, str], key: str) -> float:
     try:
         value = float(row[key])
@@ -181,6 +216,10 @@ def _number(path: Path, row: dict[str, str], key: str) -> float:
 
 
 def _pose_of_row(path: Path, row: dict[str, str], which: str) -> Array:
+    if f"{which}_rx" in row:
+        x, y, z, *turn = (_number(path, row, f"{which}_{part}") for part in _VECTOR)
+        _require_radians(path, f"row {row.get('name', '')}", turn)
+        return pose_matrix(turn, (x, y, z))
     x, y, z, *quaternion = (_number(path, row, f"{which}_{part}") for part in _POSE)
     if abs(np.linalg.norm(quaternion) - 1) > 0.02:
         raise CorporealError(
@@ -191,93 +230,63 @@ def _pose_of_row(path: Path, row: dict[str, str], which: str) -> Array:
     return pose
 
 
-def camera_record(name: str, solution: CameraSolution, stated: UncertaintyMap) -> CameraCalibration:
-    """A solved camera as the document has it."""
-    fx, fy, cx, cy = (round(float(value), 4) for value in solution.lens.values[:4])
-    return CameraCalibration(
-        name=_plain(name), width=solution.lens.width, height=solution.lens.height,
-        focal_px=(fx, fy), centre_px=(cx, cy),
-        distortion=tuple(round(float(value), 7) for value in solution.lens.distortion),
-        lens=solution.lens.model, reprojection_px=round(solution.rms_px, 4),
-        uncertainty_px=round(stated.mean_px, 4), distance_m=round(stated.distance_m, 3),
-        views=len(solution.views), board=solution.board.reference,
-    )  # fmt: skip
+def read_pose_track(path: Path) -> TimedPoses:
+    """Poses over time, t x y z qx qy qz qw in each line, after a header or none."""
+    refuse_pointer(path)
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise CorporealError(f"{path} is larger than 64 MiB; expected a line for each pose.")
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorporealError(f"{path} cannot be read: {error}.") from None
+    rows: list[list[float]] = []
+    for number, line in enumerate(lines, 1):
+        words = line.replace(",", " ").split()
+        if not words or words[0].startswith("#") or (not rows and words[0][0].isalpha()):
+            continue
+        try:
+            values = [float(word) for word in words]
+        except ValueError:
+            values = []
+        if len(values) != 8 or not np.isfinite(values).all():
+            raise CorporealError(
+                f"{path}, line {number}: {len(values) or 'no'} numbers; expected the 8 of "
+                "t x y z qx qy qz qw."
+            )
+        rows.append(values)
+    if len(rows) < 10:
+        raise CorporealError(f"{path} holds {len(rows)} poses; expected a track of 10 or more.")
+    table = np.array(sorted(rows, key=lambda row: row[0]))
+    table = table[np.concatenate([[True], np.diff(table[:, 0]) > 1e-6])]
+    length = np.linalg.norm(table[:, 4:], axis=1)
+    if (np.abs(length - 1) > 0.02).any():
+        raise CorporealError(
+            f"{path}: a quaternion of length {length[np.abs(length - 1).argmax()]:.3f}; expected "
+            "1. Columns are t x y z qx qy qz qw."
+        )
+    poses = np.tile(np.eye(4), (len(table), 1, 1))
+    poses[:, :3, :3] = matrix_from_quaternion(table[:, [7, 4, 5, 6]])
+    poses[:, :3, 3] = table[:, 1:4]
+    return TimedPoses(table[:, 0], poses)
 
 
-def force_record(
-    name: str, solution: ForceSolution, left_out: tuple[float, float]
-) -> ForceCalibration:
-    """A solved force sensor as the document has it."""
-    return ForceCalibration(
-        name=_plain(name), mass_kg=round(solution.mass_kg, 5), centre_m=_three(solution.centre_m),
-        force_bias_n=_three(solution.force_bias), torque_bias_nm=_three(solution.torque_bias),
-        mounting_rpy=_three(rpy_from_matrix(solution.mounting)),
-        sign=1 if solution.sign > 0 else -1, mass_sigma_kg=round(float(solution.sigma[0]), 5),
-        force_rms_n=round(left_out[0], 4), torque_rms_nm=round(left_out[1], 5),
-    )  # fmt: skip
-
-
-def keep_camera(path: Path, record: CameraCalibration) -> Calibration:
-    """Write the lens of a camera; where its pose was known, that stays."""
-    station = _opened(path)
-    before = _part(station, "cameras", record.name)
-    pose = ("frame", "xyz", "rpy", "position_sigma_m", "rotation_sigma_rad", "serial")
-    kept = {key: before[key] for key in pose if key in before}
-    entry = {**kept, **record.model_dump(mode="json", exclude_none=True)}
-    return _keep(path, station, "cameras", entry)
-
-
-def keep_pose(path: Path, name: str, frame: str, solution: HandEyeSolution) -> Calibration:
-    """Write where a camera is; where its lens was known, that stays."""
-    station = _opened(path)
-    pose = {
-        "name": _plain(name), "frame": frame, "xyz": _three(solution.camera[:3, 3]),
-        "rpy": _three(rpy_from_matrix(solution.camera[:3, :3])),
-        "position_sigma_m": _three(solution.sigma_m),
-        "rotation_sigma_rad": _three(solution.sigma_rad),
-    }  # fmt: skip
-    return _keep(path, station, "cameras", {**_part(station, "cameras", _plain(name)), **pose})
-
-
-def keep_force(path: Path, record: ForceCalibration) -> Calibration:
-    """Write a force sensor."""
-    entry = record.model_dump(mode="json", exclude_none=True)
-    return _keep(path, _opened(path), "force_sensors", entry)
-
-
-def _opened(path: Path) -> dict[str, Any]:
-    """The station's document as plain values; one without parts where there is none yet."""
-    if path.suffix not in (".yaml", ".yml"):
-        raise CorporealError(f"--out, got {path}; expected a name that ends in .yaml.")
-    if path.exists():
-        return Calibration.load(path).model_dump(mode="json", exclude_none=True)
-    return {"document": "calibration", "name": _plain(path.stem), "version": "0.0.0"}
-
-
-def _part(station: dict[str, Any], group: str, name: str) -> dict[str, Any]:
-    return next((dict(part) for part in station.get(group, ()) if part["name"] == name), {})
-
-
-def _keep(path: Path, station: dict[str, Any], group: str, entry: dict[str, Any]) -> Calibration:
-    """The document with one part new, a version higher, measured today."""
-    others = [part for part in station.get(group, ()) if part["name"] != entry["name"]]
-    major, minor, patch = (int(number) for number in str(station["version"]).split("."))
-    station[group] = [*others, entry]
-    station["version"] = f"{major}.{minor}.{patch + 1}" if major else "1.0.0"
-    station["measured"] = datetime.now(UTC).date().isoformat()
-    document = Calibration.model_validate(station)
-    values = document.model_dump(mode="json", exclude_none=True)
-    text = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
-    atomic_write(path, text)
-    return document
-
-
-def _plain(name: str) -> str:
-    """A name as documents have them: lower case, digits and lines."""
-    kept = "".join(sign if sign.isalnum() and sign.isascii() else "_" for sign in name.lower())
-    return kept.strip("_") or "camera"
-
-
-def _three(values: Array) -> tuple[float, float, float]:
-    x, y, z = (round(float(value), 7) for value in np.ravel(values))
-    return x, y, z
+def read_joint_pairs(path: Path, embodiment: Embodiment, link: str) -> PosePairs:
+    """Pairs of a .csv with a column for each joint, in rad, and board_x ... board_qz."""
+    rows = list(_csv_rows(path, _MOST_PAIRS))
+    _require_poses(path, rows, ("board",))
+    known = set(embodiment.joint_names)
+    names = [column for column in rows[0] if column in known]
+    if not names:
+        raise CorporealError(
+            f"{path} has no column named as a joint of {embodiment.name}; expected such as "
+            f"{', '.join(embodiment.joint_names[:4])}."
+        )
+    joints = np.array([[_number(path, row, name) for name in names] for row in rows])
+    if np.abs(joints).max() > 4 * np.pi:
+        raise CorporealError(
+            f"{path}: a joint at {np.abs(joints).max():.0f}; expected radians. Are they degrees?"
+        )
+    boards = np.array([_pose_of_row(path, row, "board") for row in rows])
+    effectors, adjustable = hands_of_joints(embodiment, link, names, joints)
+    called = tuple(row.get("name") or str(number) for number, row in enumerate(rows, 1))
+    return PosePairs(called, effectors, boards, adjustable=adjustable)

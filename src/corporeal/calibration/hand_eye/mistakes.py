@@ -2,50 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from corporeal.calibration.hand_eye import (
-    HandEyeSolution,
-    Mount,
+from corporeal.calibration.hand_eye.pairs import (
     PosePairs,
+    inverse,
     rotation_mismatch,
-    solve_hand_eye,
     turning_axes,
 )
+from corporeal.calibration.hand_eye.solution import HandEyeSolution, Mount, solve_hand_eye
 from corporeal.errors import CorporealError
+from corporeal.geometry import Array, matrix_from_quaternion, quaternion_from_matrix
 
 _WRONG_PAIR_RAD = np.radians(1.0)
 _WRONG_PAIR_TIMES = 5.0
 _LEAST_TURN_RAD = np.radians(30.0)
-_OTHER_MOUNT_TIMES = 4.0
+_OTHER_READING_TIMES = 4.0
+# A turn counts as the shift it makes at an arm's length.
+_REACH_M = 0.5
 _SCALE_SHARE, _SCALE_SIGMAS = 0.015, 4.0
 _MOVED_TIMES = 3.0
 
 
 def find_mistakes(pairs: PosePairs, solution: HandEyeSolution) -> list[str]:
     """A sentence for each mistake that the data shows; none where it shows none."""
-    other = _other_mount(pairs, solution)
+    unit = _wrong_unit(pairs)
+    if unit is not None:
+        return [unit]
+    other = _other_reading(pairs, solution)
     if other is not None:
         return [other]
-    found = [_wrong_unit(pairs), *_wrong_pairs(pairs), _too_few_axes(pairs), _scale(solution)]
+    found = [*_wrong_pairs(pairs), _too_few_axes(pairs), _scale(solution)]
     if not any(found):
         found.append(_moved(pairs, solution))
     return [sentence for sentence in found if sentence]
 
 
-def _other_mount(pairs: PosePairs, solution: HandEyeSolution) -> str | None:
+def _other_reading(pairs: PosePairs, solution: HandEyeSolution) -> str | None:
+    """Whether the same numbers make far more sense when they are read another way."""
     mount: Mount = "eye_to_hand" if solution.mount == "eye_in_hand" else "eye_in_hand"
-    try:
-        other = solve_hand_eye(pairs, mount)
-    except CorporealError:
-        return None
-    if other.robot_m * _OTHER_MOUNT_TIMES > solution.robot_m:
-        return None
     name = "to-hand" if mount == "eye_to_hand" else "in-hand"
+    plain = replace(pairs, board_covariance=None, others=None, adjustable=None)
+    away = plain.boards.copy()
+    away[:, :3, 3] *= -1
+    readings = {
+        # A camera beside the robot, and one on the hand whose poses are the wrong way round, are
+        # one equation: nothing in the numbers tells them apart.
+        f"the camera is mounted the other way, --mount {name}, or the poses of boards are those of "
+        "the camera in the board, --inverted": (plain, mount),
+        "the poses of boards are mirrored, or of a frame whose axes are left-handed":
+            (replace(plain, boards=away), solution.mount),
+        "the quaternions of boards have another order, w x y z and x y z w":
+            (replace(plain, boards=_reordered(plain.boards)), solution.mount),
+        "the quaternions of effectors have another order, w x y z and x y z w":
+            (replace(plain, effectors=_reordered(plain.effectors)), solution.mount),
+    }  # fmt: skip
+    errors = {}
+    for words, (read, mounted) in readings.items():
+        try:
+            tried = solve_hand_eye(read, mounted)
+        except CorporealError:
+            continue
+        errors[words] = tried.robot_m + _REACH_M * tried.robot_rad
+    if not errors:
+        return None
+    words, least = min(errors.items(), key=lambda each: each[1])
+    given = solution.robot_m + _REACH_M * solution.robot_rad
+    if least * _OTHER_READING_TIMES > given:
+        return None
     return (
-        f"the camera is mounted the other way: as --mount {name} the robot's error is "
-        f"{other.robot_m * 1e3:.1f} mm, as given {solution.robot_m * 1e3:.1f} mm."
+        f"{words}: read so, the robot's error is {least * 1e3:.1f} mm, as given "
+        f"{given * 1e3:.1f} mm."
     )
+
+
+def _reordered(poses: Array) -> Array:
+    """Poses whose quaternions were given the other way round: the scalar last for the scalar first.
+
+    Both ways to make that mistake are the same mistake, once forth and once back.
+    """
+    quaternions = quaternion_from_matrix(poses[:, :3, :3])
+    result = poses.copy()
+    result[:, :3, :3] = matrix_from_quaternion(np.roll(quaternions, 1, axis=1))
+    return result
 
 
 def _wrong_unit(pairs: PosePairs) -> str | None:
@@ -94,9 +135,8 @@ def _scale(solution: HandEyeSolution) -> str | None:
 
 def _moved(pairs: PosePairs, solution: HandEyeSolution) -> str | None:
     """Whether the board stood elsewhere in the first or the last part of the pairs."""
-    hands = pairs.effectors
-    if solution.mount == "eye_to_hand":
-        return None
+    effectors = pairs.adjusted(solution.offsets)
+    hands = effectors if solution.mount == "eye_in_hand" else inverse(effectors)
     seen = (hands @ solution.camera @ pairs.boards)[:, :3, 3]
     best, split = 0.0, 0
     for number in range(3, len(pairs) - 2):

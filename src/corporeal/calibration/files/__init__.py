@@ -1,0 +1,5 @@
+"""Poses and rests come in from files of others; results go out to the station's document."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,11 @@
+from .pose_tables import read_effector_poses as read_effector_poses
+from .pose_tables import read_joint_pairs as read_joint_pairs
+from .pose_tables import read_pose_pairs as read_pose_pairs
+from .pose_tables import read_pose_track as read_pose_track
+from .pose_tables import read_static_poses as read_static_poses
+from .station_document import camera_record as camera_record
+from .station_document import force_record as force_record
+from .station_document import keep_camera as keep_camera
+from .station_document import keep_force as keep_force
+from .station_document import keep_pose as keep_pose
+from .station_document import plain_name as plain_name

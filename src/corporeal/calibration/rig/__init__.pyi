@@ -1,0 +1,17 @@
+from .cameras_together import CamerasTogether as CamerasTogether
+from .cameras_together import KnownLens as KnownLens
+from .cameras_together import solve_cameras as solve_cameras
+from .practice import marker_boards as marker_boards
+from .practice import true_calibration as true_calibration
+from .practice import write_looks as write_looks
+from .practice import write_recordings as write_recordings
+from .recordings import RigRecordings as RigRecordings
+from .recordings import find_recordings as find_recordings
+from .report import describe_part as describe_part
+from .report import plot_force as plot_force
+from .report import write_report as write_report
+from .simulated import simulated_rig as simulated_rig
+from .station import MOUNTS as MOUNTS
+from .station import RigLimits as RigLimits
+from .station import RigSolution as RigSolution
+from .station import calibrate_rig as calibrate_rig
