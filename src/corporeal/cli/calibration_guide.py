@@ -30,6 +30,16 @@ from corporeal.errors import CorporealError
 from corporeal.studio.guide_feed import GuideFeed
 from corporeal.studio.settings import StudioSettings
 
+BoardOption = Annotated[str, option("The board: a built-in name, or the path of its document.")]
+LensOption = Annotated[str, option("The lens: pinhole, rational or fisheye.")]
+SquareOption = Annotated[
+    float | None, option("The side of a square as you measured it, in mm.", min=0.1)
+]
+DistanceOption = Annotated[
+    float | None, option("The working distance in m; by default that of the boards.", min=0.01)
+]
+RmsOption = Annotated[float, option("Largest rms in px; 0.15 for precise work.", min=0)]
+
 
 def guide(
     driver: Annotated[
@@ -42,20 +52,14 @@ def guide(
     settings: Annotated[
         list[str] | None, option("An option of the driver, NAME=VALUE.", "--set")
     ] = (None),
-    board: Annotated[str, option("The board: a ready name, or the path of its document.")] = (
-        "charuco_a4"
-    ),
+    board: BoardOption = "charuco_a4",
     out: Annotated[
         Path, option("The station's calibration document; made where there is none.", "--out", "-o")
     ] = Path("cell.yaml"),
-    lens: Annotated[str, option("The lens: pinhole, rational or fisheye.")] = "pinhole",
-    square_mm: Annotated[
-        float | None, option("The side of a square as you measured it, in mm.", min=0.1)
-    ] = None,
-    distance: Annotated[
-        float | None, option("The working distance in m; by default that of the boards.", min=0.01)
-    ] = None,
-    max_rms: Annotated[float, option("Largest rms in px; 0.15 for precise work.", min=0)] = 0.3,
+    lens: LensOption = "pinhole",
+    square_mm: SquareOption = None,
+    distance: DistanceOption = None,
+    max_rms: RmsOption = 0.3,
     max_uncertainty: Annotated[
         float, option("Mean uncertainty of a pixel at which it ends, in px.", min=0)
     ] = 0.25,

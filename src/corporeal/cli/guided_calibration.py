@@ -80,7 +80,7 @@ class Guide:
         self.results: list[GuidedResult] = []
         self._camera = cameras[0]
         self._capture: GuidedCapture | None = None
-        self._said = self._word = ""
+        self._said = ""
         self._shown_s = 0.0
         self.stopping = threading.Event()
 
@@ -175,8 +175,6 @@ class Guide:
             self.stopping.wait(_SEEN_S)
 
     def _show(self, sighting: Sighting, picture: _Picture) -> None:
-        if sighting.words != self._word:
-            self._word = sighting.words
         moment = time.monotonic()
         if sighting.is_taken or moment - self._shown_s >= _SHOWN_S:
             self._shown_s = moment
@@ -233,7 +231,7 @@ def _sight(sighting: Sighting) -> dict[str, Any]:
         "angle_deg": finite(np.degrees(sighting.angle_rad), 1),
         "is_matched": sighting.is_matched, "is_still": sighting.is_still,
         "is_sharp": sighting.is_sharp, "is_taken": sighting.is_taken,
-        "is_good": sighting.is_matched or sighting.help >= 0.7,
+        "is_good": sighting.is_good,
     }  # fmt: skip
 
 

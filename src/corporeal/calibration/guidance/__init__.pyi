@@ -3,12 +3,8 @@ from .guided_capture import GuidedCapture as GuidedCapture
 from .guided_capture import Sighting as Sighting
 from .guided_capture import move_words as move_words
 from .next_view import NextView as NextView
-from .next_view import ViewPlan as ViewPlan
-from .next_view import board_outline as board_outline
 from .next_view import guessed_lens as guessed_lens
-from .next_view import information_before as information_before
 from .next_view import next_views as next_views
-from .next_view import plan_views as plan_views
 from .next_view import visible_corners as visible_corners
 from .view_draft import ViewDraft as ViewDraft
 from .view_draft import draft_of as draft_of

@@ -66,7 +66,8 @@ class Sighting:
 
     `outline` (4, 2) is the board's edge in the picture, None where it is not seen. `place` and
     `distance` are shares, `distance` signed: above 0 is too far. `help` is what the view would
-    help, beside the one that was asked for. `words` say what to do.
+    help, beside the one that was asked for; `is_good` where it is matched or helps as much.
+    `words` say what to do.
     """
 
     words: str
@@ -77,6 +78,7 @@ class Sighting:
     angle_rad: float = np.inf
     help: float = 0.0
     is_matched: bool = False
+    is_good: bool = False
     is_still: bool = False
     is_sharp: bool = False
     is_taken: bool = False
@@ -147,14 +149,14 @@ class GuidedCapture:
             and self._shift_px(self._taken, view) > _MOVED_SHARE * self.width
         ):
             self._taken = None
-        sighting = replace(sighting, is_still=is_still, is_sharp=is_sharp)
+        sighting = replace(sighting, is_good=is_good, is_still=is_still, is_sharp=is_sharp)
         may_move = is_still or self.is_recorded
         if is_good and may_move and is_sharp and self._taken is None and not self.is_done:
             if sighting.is_matched and self._asked is not None:
                 self._done_with.append(self._asked.pose)
             self._take(view)
             return replace(sighting, is_taken=True, words="taken")
-        return replace(sighting, words=self._in_words(sighting, is_good=is_good))
+        return replace(sighting, words=self._in_words(sighting))
 
     def take(self) -> bool:
         """Take what was seen last, whatever was asked for; False where there was no board."""
@@ -250,21 +252,19 @@ class GuidedCapture:
         moved = np.linalg.norm(before.pixels[ours] - now.pixels[theirs], axis=1)
         return float(np.median(moved))
 
-    def _in_words(self, seen: Sighting, *, is_good: bool) -> str:
+    def _in_words(self, seen: Sighting) -> str:
         if self.is_done:
             return "the goal is met"
         if self._taken is not None:
             return "taken; move on to the next view"
-        if is_good and not seen.is_still:
+        if seen.is_good and not seen.is_still:
             return "hold still"
-        if is_good and not seen.is_sharp:
+        if seen.is_good and not seen.is_sharp:
             return "the picture is blurred: more light, or nearer to where the lens is focused"
         return seen.words or move_words(seen, self._asked, self.lens, self.board)
 
 
-def move_words(
-    seen: Sighting, asked: NextView | None, lens: Lens, board: Board
-) -> str:  # fmt: skip
+def move_words(seen: Sighting, asked: NextView | None, lens: Lens, board: Board) -> str:
     """How to get from what is seen to what was asked for: one thing at a time."""
     if asked is None or seen.outline is None:
         return "show the board to the camera"

@@ -35,6 +35,13 @@ from corporeal.cli import (
     calibration_hand,
     calibration_rig,
 )
+from corporeal.cli.calibration_guide import (
+    BoardOption,
+    DistanceOption,
+    LensOption,
+    RmsOption,
+    SquareOption,
+)
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import (
     AsJson,
@@ -56,7 +63,6 @@ _Station = Annotated[
            "--out", "-o"),
 ]  # fmt: skip
 _Report = Annotated[Path | None, option("A picture of the result: .png, .pdf or .svg.")]
-_Board = Annotated[str, option("The board: a built-in name, or the path of its document.")]
 _Name = Annotated[str | None, option("What the result is of: the name of its stream.")]
 
 
@@ -93,17 +99,13 @@ def board(
 @_app.command()
 def camera(
     source: Annotated[Path, argument("A folder of pictures, a movie, or an episode.")],
-    board: _Board = "charuco_a4",
-    lens: Annotated[str, option("The lens: pinhole, rational or fisheye.")] = "pinhole",
+    board: BoardOption = "charuco_a4",
+    lens: LensOption = "pinhole",
     stream: Annotated[str | None, option("Which camera of an episode.")] = None,
     every: Annotated[int, option("Of a movie, every so many pictures.", min=1)] = 15,
-    square_mm: Annotated[
-        float | None, option("The side of a square as you measured it, in mm.", min=0.1)
-    ] = None,
-    distance: Annotated[
-        float | None, option("The working distance in m; by default that of the boards.", min=0.01)
-    ] = None,
-    max_rms: Annotated[float, option("Largest rms in px; 0.15 for precise work.", min=0)] = 0.3,
+    square_mm: SquareOption = None,
+    distance: DistanceOption = None,
+    max_rms: RmsOption = 0.3,
     max_uncertainty: Annotated[
         float, option("Largest mean uncertainty of a pixel in px.", min=0)
     ] = 0.5,
