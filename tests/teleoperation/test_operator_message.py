@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -30,12 +29,10 @@ from corporeal.teleoperation.operator_message import (
     PageCommand,
     PageHello,
     PagePing,
-    PageSeen,
     read_message,
     read_text,
     write_joints,
     write_message,
-    write_picture,
 )
 from corporeal.teleoperation.webxr import from_webxr, to_webxr
 
@@ -177,15 +174,6 @@ def test_text_messages_are_read() -> None:
         stop = json.dumps({"kind": "command", "command": command})
         assert read_text(stop) == PageCommand(command)
     assert read_text('{"kind": "ping", "sent_ms": 12.5}') == PagePing(12.5)
-    assert read_text('{"kind": "seen", "camera": 1, "sequence": 9}') == PageSeen(1, 9)
-
-
-def test_a_picture_is_written_as_the_specification_has_it() -> None:
-    message = write_picture(2, 7, 1_763_510_400_000_000_000, b"\xff\xd8jpeg")
-    assert message[:4] == b"CTPC"
-    assert struct.unpack_from("<HHIId", message, 4) == (1, 2, 7, 0, 1_763_510_400_000.0)
-    assert message[24:] == b"\xff\xd8jpeg"
-    assert np.isnan(struct.unpack_from("<d", write_picture(0, 0, None, b""), 16)[0])
 
 
 @pytest.mark.parametrize(
@@ -193,8 +181,7 @@ def test_a_picture_is_written_as_the_specification_has_it() -> None:
     [
         "", "[]", "{}", '{"kind": "jump"}', '{"kind": "command", "command": "jump"}',
         '{"kind": "command", "command": ["stop"]}', '{"kind": "hello", "version": 2}',
-        '{"kind": "ping", "sent_ms": NaN}', '{"kind": "ping"}',
-        '{"kind": "seen", "camera": -1, "sequence": 0}', "[" * 9000, "x" * 20000,
+        '{"kind": "ping", "sent_ms": NaN}', '{"kind": "ping"}', "[" * 9000, "x" * 20000,
         '{"kind": "hello", "version": 1, "joint_streams": {"a": []}}',
     ],
 )  # fmt: skip

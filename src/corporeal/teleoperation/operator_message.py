@@ -30,7 +30,6 @@ _POSES, _JOINTS = b"CTIN", b"CTJN"
 _HEAD = struct.Struct("<4sHHIIddd7f3fI")
 _HAND = struct.Struct("<BBH7fBBH")
 _STREAM = struct.Struct("<4sHHIddHH")
-_PICTURE = struct.Struct("<4sHHIId")
 _VISIBLE, _HAS_HEAD, _HAS_VELOCITY = 1, 2, 4
 _TRACKED, _EMULATED, _HAS_JOINTS, _CLUTCH_STATED, _CLUTCH_HELD = 1, 2, 4, 8, 16
 _TRACKERS: Final = {0: None, 1: "controller", 2: "hand"}
@@ -236,21 +235,7 @@ class PagePing:
     sent_ms: float
 
 
-@dataclass(frozen=True)
-class PageSeen:
-    """A page has a picture of a camera on its screen: the next one may be sent."""
-
-    camera: int
-    sequence: int
-
-
-def write_picture(camera: int, sequence: int, taken_ns: int | None, jpeg: bytes) -> bytes:
-    """A camera's picture as a page takes it; `camera` is its place among those of `welcome`."""
-    head = _PICTURE.pack(b"CTPC", VERSION, camera, sequence & 0xFFFFFFFF, 0, _to_ms(taken_ns))
-    return head + jpeg
-
-
-def read_text(message: str) -> PageHello | PageCommand | PagePing | PageSeen:
+def read_text(message: str) -> PageHello | PageCommand | PagePing:
     """What a text message says; raises InputError, in one sentence, for anything else."""
     if len(message) > _LONGEST_MESSAGE:
         raise InputError(f"message of {len(message)} bytes; expected {_LONGEST_MESSAGE} at most.")
@@ -263,10 +248,8 @@ def read_text(message: str) -> PageHello | PageCommand | PagePing | PageSeen:
         return _read_hello(values)
     if kind == "ping":
         return PagePing(_number(values, "sent_ms"))
-    if kind == "seen":
-        return PageSeen(_count(values, "camera"), _count(values, "sequence"))
     if kind != "command":
-        raise InputError("message, got another kind; expected hello, command, ping or seen.")
+        raise InputError("message, got another kind; expected hello, command or ping.")
     name = values.get("command")
     if name not in COMMANDS:
         raise InputError(f"command, got {name!r:.40}; expected one of: {', '.join(COMMANDS)}.")
@@ -290,13 +273,6 @@ def _number(values: Mapping[str, Any], name: str) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < 1e15:
         raise InputError(f"{name}, got no number; expected milliseconds.")
     return float(value)
-
-
-def _count(values: Mapping[str, Any], name: str) -> int:
-    value = values.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 32:
-        raise InputError(f"{name}, got no number of a picture; expected a whole number from 0.")
-    return value
 
 
 def _names(stream: str, joints: Any) -> tuple[str, ...]:

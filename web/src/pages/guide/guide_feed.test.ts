@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Progress, type Sight, share, stepsOf, unframed } from "./guide_feed";
+import { unframed } from "../../api/framed";
+import { type Progress, type Sight, share, stepsOf } from "./guide_feed";
 import { levelOf } from "./guide_picture";
 
 const sight: Sight = {
@@ -60,7 +61,7 @@ describe("a view", () => {
     new DataView(message.buffer).setUint16(0, head.length, true);
     message.set(head, 2);
     message.set([1, 2, 3], 2 + head.length);
-    const found = unframed(message.buffer);
+    const found = unframed<Sight>(message.buffer);
     expect(found.head).toEqual(sight);
     expect([...found.jpeg]).toEqual([1, 2, 3]);
   });

@@ -1,5 +1,6 @@
 // The connection to /api/guide: what the camera sees and how far the capture is; comes back by itself.
 import { sendJson } from "../../api/client";
+import { unframed } from "../../api/framed";
 import type { GuideRequest } from "../../api/schema";
 
 export type GuideCommand = GuideRequest["command"];
@@ -121,7 +122,7 @@ export class GuideFeed {
   }
 
   private see(message: ArrayBuffer): void {
-    const { head, jpeg } = unframed(message);
+    const { head, jpeg } = unframed<Sight>(message);
     const old = this.view.picture;
     const picture = URL.createObjectURL(new Blob([jpeg], { type: "image/jpeg" }));
     this.change({ sight: head, picture });
@@ -133,13 +134,6 @@ export class GuideFeed {
     this.view = { ...this.view, ...values };
     for (const listener of this.listeners) listener();
   }
-}
-
-/** A picture with its head: uint16 length, JSON, JPEG. */
-export function unframed(message: ArrayBuffer): { head: Sight; jpeg: Uint8Array<ArrayBuffer> } {
-  const length = new DataView(message).getUint16(0, true);
-  const text = new TextDecoder().decode(new Uint8Array(message, 2, length));
-  return { head: JSON.parse(text) as Sight, jpeg: new Uint8Array(message, 2 + length) };
 }
 
 export function press(command: GuideCommand): Promise<unknown> {

@@ -1,4 +1,5 @@
 // The connection to the server's /api/live: comes back by itself, and tells React what has changed.
+import { unframed } from "../../api/framed";
 import type { Health, Recorder } from "./health";
 
 const pointsKept = 120;
@@ -95,16 +96,10 @@ export class LiveFeed {
 
   /** A picture: uint16 length of its head, the head as JSON, the JPEG. */
   private see(message: ArrayBuffer): void {
-    const length = new DataView(message).getUint16(0, true);
-    const head = JSON.parse(new TextDecoder().decode(new Uint8Array(message, 2, length))) as {
-      recorder: string;
-      stream: string;
-    };
+    const { head, jpeg } = unframed<{ recorder: string; stream: string }>(message);
     const before = this.recorder(head.recorder).pictures;
     const old = before[head.stream];
-    const url = URL.createObjectURL(
-      new Blob([new Uint8Array(message, 2 + length)], { type: "image/jpeg" }),
-    );
+    const url = URL.createObjectURL(new Blob([jpeg], { type: "image/jpeg" }));
     this.update(head.recorder, { pictures: { ...before, [head.stream]: url } });
     // The old one is let go when the new one has taken its place on the screen.
     if (old) setTimeout(() => URL.revokeObjectURL(old), 1000);

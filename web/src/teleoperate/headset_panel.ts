@@ -1,0 +1,95 @@
+// What the headset shows in words: a canvas with state, hint, recording and buttons.
+import type { HostState } from "./host";
+import { adviceOf, STATE_WORDS } from "./host";
+import type { Command } from "./input";
+
+export const PANEL = { width: 1024, height: 640 };
+
+export interface PanelButton {
+  command: Command | "take";
+  label: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+const row = (y: number, ...names: [Command | "take", string][]): PanelButton[] =>
+  names.map(([command, label], at) => {
+    const width = (PANEL.width - 32) / names.length;
+    return { command, label, x: 16 + at * width, y, width: width - 12, height: 110 };
+  });
+
+/** Stop is the largest, and at the bottom, where a hand is. */
+export const BUTTONS: readonly PanelButton[] = [
+  ...row(270, ["engage", "Engage"], ["hold", "Hold"], ["reset", "Reset"], ["recenter", "Recentre"]),
+  ...row(
+    390,
+    ["take", "Start / end"],
+    ["success", "Success"],
+    ["failure", "Failure"],
+    ["kneel", "Kneel"],
+  ),
+  { command: "stop", label: "STOP", x: 16, y: 510, width: PANEL.width - 44, height: 118 },
+];
+
+/** Colours of their own: a headset has no theme, and the panel hangs before anything. */
+export const STATE_COLOURS: Record<HostState["state"] | "lost", string> = {
+  inert: "#4a6fa5",
+  engaged: "#1d7443",
+  hold: "#b57600",
+  stopped: "#c5221f",
+  kneeling: "#6b4fa0",
+  lost: "#55585f",
+};
+
+/** The button at a place of the panel, from 0 to 1 to the right and up; null between them. */
+export function buttonAt(u: number, v: number): PanelButton | null {
+  const [x, y] = [u * PANEL.width, (1 - v) * PANEL.height];
+  return (
+    BUTTONS.find((b) => x >= b.x && x <= b.x + b.width && y >= b.y && y <= b.y + b.height) ?? null
+  );
+}
+
+export function drawPanel(
+  ink: CanvasRenderingContext2D,
+  state: HostState | null,
+  instruction: string,
+  pointed: PanelButton | null,
+): void {
+  ink.fillStyle = "#14161a";
+  ink.fillRect(0, 0, PANEL.width, PANEL.height);
+  ink.fillStyle = STATE_COLOURS[state?.state ?? "lost"];
+  ink.fillRect(0, 0, PANEL.width, 130);
+  ink.fillStyle = "#ffffff";
+  ink.textBaseline = "middle";
+  ink.textAlign = "left";
+  ink.font = "700 92px sans-serif";
+  ink.fillText(state ? STATE_WORDS[state.state] : "NO LINK", 24, 70);
+  ink.font = "34px sans-serif";
+  const advice = state ? adviceOf(state, "headset") : "The robot's side does not answer.";
+  ink.fillText(advice, 24, 165, PANEL.width - 48);
+  ink.fillText(`${recordingText(state)}${instruction}`, 24, 220, PANEL.width - 48);
+  for (const button of BUTTONS) {
+    ink.fillStyle =
+      button.command === "stop" ? "#c5221f" : button === pointed ? "#5b6472" : "#30343c";
+    ink.fillRect(button.x, button.y, button.width, button.height);
+    ink.fillStyle = "#ffffff";
+    ink.textAlign = "center";
+    ink.font = `600 ${button.command === "stop" ? 72 : 38}px sans-serif`;
+    ink.fillText(
+      button.label,
+      button.x + button.width / 2,
+      button.y + button.height / 2 + 3,
+      button.width - 16,
+    );
+  }
+}
+
+function recordingText(state: HostState | null): string {
+  const recording = state?.recording;
+  if (recording?.state === "countdown") return `${Math.ceil(recording.countdown_s ?? 0)} … `;
+  if (recording?.state === "recording") return `● ${(recording.elapsed_s ?? 0).toFixed(0)} s  `;
+  if (recording?.last?.verdict) return `Last take: ${recording.last.verdict}.  `;
+  return "";
+}
