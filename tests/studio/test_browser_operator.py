@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,10 +183,14 @@ def _moves_as_set(page: Page, robot: OperatorStandIn, kind: str, side: str, trac
     for place in ([0.1, 1.1, -0.4], [0.3, 1.35, -0.5]):
         before = _pose_of(robot, side, tracker)
         page.evaluate(f"headset.{kind}.{side}.position.set({', '.join(map(str, place))})")
-        comes_to(page, lambda old=before: _pose_of(robot, side, tracker) != old, True)
+        comes_to(page, partial(_differs, robot, side, tracker, before), True)
         places.append(np.array(_pose_of(robot, side, tracker)))
     wanted = from_webxr([0.2, 0.25, -0.1, 0, 0, 0, 1])[:3]
     np.testing.assert_allclose(places[1] - places[0], wanted, atol=1e-5)
+
+
+def _differs(robot: OperatorStandIn, side: str, tracker: str, before: list[float] | None) -> bool:
+    return _pose_of(robot, side, tracker) not in (None, before)
 
 
 def _pose_of(robot: OperatorStandIn, side: str, tracker: str) -> list[float] | None:
