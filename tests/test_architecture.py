@@ -37,8 +37,8 @@ DIRECTION = (
     ("testing",),
     ("simulation",),
     # Checks, and whoever else sees a camera, may ask where it was.
-    ("calibration",),
-    ("capture", "teleoperation", "retargeting", "quality", "exchange", "hub"),
+    ("calibration", "teleoperation"),
+    ("capture", "retargeting", "quality", "exchange", "hub"),
     ("catalog",),
     ("labelling",),
     ("release",),

@@ -1,4 +1,5 @@
 from . import demonstration as demonstration
+from . import live as live
 from . import rendering as rendering
 from . import rig as rig
 from . import room as room

@@ -119,7 +119,8 @@ class ContactSorter:
 
 
 TICK_S = 0.02
-LOG_S = 2 * STEP_S
+STEPS_PER_ROW = 2
+LOG_S = STEPS_PER_ROW * STEP_S
 ROWS_PER_TICK = round(TICK_S / LOG_S)
 
 
@@ -158,6 +159,7 @@ class Physics:
         self.data.qpos[:] = start
         mujoco.mj_forward(world.model, self.data)
         self.log = PhysicsLog()
+        self._steps = 0
         self.sorter = ContactSorter(world)
         self.last = np.asarray(start[world.joint_qpos], np.float64).copy()
         self.gripper = 2.0 * np.asarray(start[world.gripper_qpos], np.float64)
@@ -196,12 +198,48 @@ class Physics:
         moving = np.zeros(3) if base_velocity is None else base_velocity
         for row in range(ROWS_PER_TICK):
             part = (row + 1) / ROWS_PER_TICK if smooth else 1.0
-            now = self.last + part * (target - self.last)
-            grip = self.gripper + part * (gripper - self.gripper)
-            self.data.ctrl[self.world.servos] = now + added
-            self.data.ctrl[self.world.gripper_servos] = grip / 2
-            self._step_and_log(target, gripper, moving)
+            self._set(self.last + part * (target - self.last) + added,
+                      self.gripper + part * (gripper - self.gripper))  # fmt: skip
+            for _ in range(STEPS_PER_ROW):
+                self._step_and_log(target, gripper, moving)
         self.last, self.gripper = target.copy(), gripper.copy()
+        return self._see_contacts()
+
+    def glide(
+        self,
+        target: Array,
+        gripper: Array,
+        *,
+        steps: int,
+        torque: Array | None = None,
+        base_velocity: Array | None = None,
+    ) -> Contacts | None:
+        """As `act`, for whoever commands more often than a tick: on by so many steps of physics.
+
+        Contacts are seen at the end of every whole tick; None in between.
+        """
+        added = np.zeros(len(target)) if torque is None else torque / self.stiffness
+        moving = np.zeros(3) if base_velocity is None else base_velocity
+        seen: Contacts | None = None
+        for step in range(steps):
+            part = (step + 1) / steps
+            self._set(self.last + part * (target - self.last) + added,
+                      self.gripper + part * (gripper - self.gripper))  # fmt: skip
+            self._step_and_log(target, gripper, moving)
+            if self._steps % (ROWS_PER_TICK * STEPS_PER_ROW) == 0:
+                seen = self._see_contacts()
+        self.last, self.gripper = target.copy(), gripper.copy()
+        return seen
+
+    def forget(self) -> None:
+        """Begin a new log; only at the end of a whole tick."""
+        self.log = PhysicsLog()
+
+    def _set(self, angles: Array, openings: Array) -> None:
+        self.data.ctrl[self.world.servos] = angles
+        self.data.ctrl[self.world.gripper_servos] = openings / 2
+
+    def _see_contacts(self) -> Contacts:
         contacts = self.sorter.sort(self.data)
         self.log.ticks_s.append(self.log.time_s[-1])
         self.log.contacts.append(contacts)
@@ -213,14 +251,15 @@ class Physics:
         self.data.xfrc_applied[self._torso, :3] = force_n
 
     def _step_and_log(self, target: Array, gripper: Array, base_velocity: Array) -> None:
-        mujoco = import_mujoco()
         model, data, log = self.world.model, self.data, self.log
-        mujoco.mj_step(model, data)
+        import_mujoco().mj_step(model, data)
+        self._steps += 1
         # A step leaves forces and sensors of the state before it: keep that state beside them.
-        log.time_s.append(data.time)
-        log.qpos.append(data.qpos.copy())
-        log.qvel.append(data.qvel.copy())
-        mujoco.mj_step(model, data)
+        if self._steps % STEPS_PER_ROW:
+            log.time_s.append(data.time)
+            log.qpos.append(data.qpos.copy())
+            log.qvel.append(data.qvel.copy())
+            return
         log.qacc.append(data.qacc.copy())
         log.sensordata.append(data.sensordata.copy())
         log.torque.append(data.actuator_force[self.world.servos])

@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from statistics import NormalDist
 from types import ModuleType, TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensor import DepthNoise, PictureNoise, stream_rng
 from corporeal.simulation.trajectory import Trajectory
+from corporeal.simulation.world import World
 
 Picture = NDArray[np.uint8]
 Depth = NDArray[np.uint16]
@@ -35,19 +36,39 @@ class CameraError(CorporealError):
     """Pictures cannot be drawn on this machine."""
 
 
+class Poses(Protocol):
+    """Where everything in a world is at an instant."""
+
+    def qpos(self, time_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """MuJoCo's positions (T, nq)."""
+        ...
+
+
 class SimulatedCameras:
     """Draws pictures of one size at any instant of a run; one OpenGL context, reused.
 
     A resource: use it with `with`, or call `close`. `seed` decides the grain of the pictures.
+    `poses` say where everything is in a world that is still running.
     """
 
-    def __init__(self, run: SimulatedRun, *, size: tuple[int, int] = SIZE, seed: int = 0) -> None:
+    def __init__(
+        self,
+        run: SimulatedRun | World,
+        *,
+        size: tuple[int, int] = SIZE,
+        seed: int = 0,
+        poses: Poses | None = None,
+    ) -> None:
         self._mujoco = import_mujoco()
         self.size = size
+        world = run if isinstance(run, World) else run.world
         # A copy: the quality of drawing is ours to set, the world's model is not.
-        self._model = _lean(run.world.model, size)
+        self._model = _lean(world.model, size)
         self._data = self._mujoco.MjData(self._model)
-        self._trajectory = Trajectory(run)
+        if poses is None:
+            assert not isinstance(run, World), "a world alone does not say where things are"
+            poses = Trajectory(run)
+        self._trajectory = poses
         self._numbers = {self._model.camera(n).name: n for n in range(self._model.ncam)}
         self._posed_at: float | None = None
         self._renderer: Any = None

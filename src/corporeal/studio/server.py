@@ -152,7 +152,7 @@ def serve(
         raise MissingExtraError(error.name or "fastapi", "server") from None
     _refuse_strangers(workspace, settings)
     with (
-        closing(_listening(settings)) as listener,
+        closing(listening(settings)) as listener,
         open_studio(workspace, settings, guide=guide) as studio,
     ):
         host, port = listener.getsockname()[:2]
@@ -167,12 +167,12 @@ def serve(
         if on_ready is not None:
             on_ready(f"http://{shown}:{port}")
         server = uvicorn.Server(config)
-        with warming(workspace), bounded_log(), _ended_by(until, server):
+        with warming(workspace), bounded_log(), ended_by(until, server):
             server.run(sockets=[listener])
 
 
 @contextmanager
-def _ended_by(until: threading.Event | None, server: Any) -> Iterator[None]:
+def ended_by(until: threading.Event | None, server: Any) -> Iterator[None]:
     """End the server when an event says so."""
     if until is None:
         yield
@@ -218,7 +218,7 @@ def _refuse_strangers(workspace: Workspace, settings: StudioSettings) -> None:
     )
 
 
-def _listening(settings: StudioSettings) -> socket.socket:
+def listening(settings: StudioSettings) -> socket.socket:
     """A socket that listens already: the address may be given away before the server runs."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Named as TCP, or asyncio would leave small answers waiting 40 ms for an acknowledgement.

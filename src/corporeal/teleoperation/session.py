@@ -145,6 +145,22 @@ class TeleoperationSession:
             if name in self.leaders:
                 self.leaders[name].update(joints, now_ns)
 
+    def greet(self, now_ns: int, leaders: Mapping[str, LeaderArm] | None = None) -> None:
+        """Somebody else drives from here on: nothing of the last one's input counts."""
+        self._rest_all()
+        if self.state in ("engaged", "hold"):
+            self._enter("inert", "another page drives", now_ns)
+        self._input, self._offset_ns, self._heading = None, None, None
+        self.leaders = dict(leaders or {})
+        for side in SIDES:
+            self._filters[side].reset()
+
+    def receive_joints(self, stream: str, joints: Array, received_ns: int) -> None:
+        """Take a sample of a leader arm that comes without hands."""
+        if stream in self.leaders:
+            self.leaders[stream].update(joints, received_ns)
+            self._received_ns = received_ns
+
     def ask(self, command: Command, now_ns: int, reason: str = "") -> None:
         """Do what a page, a pedal or a program asks for."""
         if command == "stop":

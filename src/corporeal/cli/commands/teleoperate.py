@@ -1,0 +1,174 @@
+"""`corporeal teleoperate`: one program, one port, one page that drives a robot."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from corporeal.cli.command import Command, option
+from corporeal.cli.output import AsJson, console, print_json, stderr
+from corporeal.cli.teleoperation_run import (
+    TeleoperationProgram,
+    TeleoperationSummary,
+    TeleoperationTerms,
+)
+from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.studio.access.own_authority import own_certificate
+from corporeal.studio.settings import StudioSettings, is_loopback
+from corporeal.teleoperation.operator_input import read_inputs
+from corporeal.teleoperation.robot_link import LinkOptions, robot_drivers
+from corporeal.words import counted
+
+PORT = 8710
+
+
+def teleoperate(
+    robot: Annotated[str, option("The robot.")] = "g1",
+    driver: Annotated[str, option("How it is reached; sim is the simulation.")] = "sim",
+    task: Annotated[str, option("The scene and its judge.")] = "pick_place",
+    record: Annotated[Path | None, option("Folder for the episodes.")] = None,
+    input_: Annotated[
+        Path | None, option("Play this recorded input instead of a page, clutch held.", "--input")
+    ] = None,
+    seconds: Annotated[float | None, option("Stop after so long.", min=0.1)] = None,
+    port: Annotated[int, option("Port of the page; 0 for any.", min=0, max=65535)] = PORT,
+    host: Annotated[
+        str, option("Where to listen; others than this machine need a token.")
+    ] = "127.0.0.1",
+    walking_policy: Annotated[
+        Path | None, option("ONNX file of a walking policy; legs stand without it.")
+    ] = None,
+    seed: Annotated[int, option("Draws the scene.", min=0)] = 0,
+    pictures: Annotated[bool, option("Draw and record the cameras.")] = True,
+    camera_hz: Annotated[float, option("Pictures a second of each camera.", min=1, max=60)] = 20.0,
+    station: Annotated[str | None, option("Where.")] = None,
+    operator: Annotated[str | None, option("Who drives; stored in the episodes.")] = None,
+    policy: Annotated[Path | None, option("A policy document of your own to judge by.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Drive a robot from a page: a headset, hands, a gamepad or a keyboard; Ctrl-C ends it.
+
+    Every command passes the safety filter. With --record the page begins and ends demonstrations;
+    each is judged. With --input the recording drives in virtual time, and the same recording gives
+    the same commands.
+
+    Example: [bold]corporeal teleoperate --robot g1 --driver sim --task pick_place --record demos
+    [/bold]
+    """
+    known = robot_drivers()
+    if driver not in known:
+        raise UnknownNameError("driver", driver, known)
+    if robot not in known[driver].robots:
+        raise UnknownNameError(f"robot of the driver {driver}", robot, known[driver].robots)
+    if input_ is not None:
+        # Said before a robot is opened.
+        read_inputs(input_)
+    people = {"operator": operator, "station": station}
+    terms = TeleoperationTerms(
+        task,
+        StudioSettings(host=host, port=port),
+        out=record,
+        pictures=pictures,
+        camera_hz=camera_hz,
+        policy=policy,
+        facts={name: value for name, value in people.items() if value},
+    )
+    if input_ is None and not is_loopback(host):
+        terms = _open_to_others(terms)
+    link = known[driver].open(LinkOptions(task=task, seed=seed, walking_policy=walking_policy))
+    program = TeleoperationProgram(terms, link, is_virtual=input_ is not None)
+    try:
+        if input_ is not None:
+            summary = program.replay(input_, seconds)
+        else:
+            summary = _serve(program, seconds, quiet=as_json)
+    finally:
+        link.close()
+    _report(summary, as_json)
+
+
+def _serve(
+    program: TeleoperationProgram, seconds: float | None, *, quiet: bool
+) -> TeleoperationSummary:
+    until = threading.Event()
+
+    def ready(address: str) -> None:
+        page, said = stderr(), address
+        if program.token is not None:
+            said = f"{address}/?token={program.token}"
+        page.print(f"the operator's page: {said}", soft_wrap=True)
+        if quiet:
+            return
+        number = address.rpartition(":")[2]
+        if program.token is None:
+            page.print(f"a headset on USB: adb reverse tcp:{number} tcp:{number}, then open "
+                       f"http://localhost:{number} in its browser", soft_wrap=True)  # fmt: skip
+        else:
+            page.print(f"the certificate authority of this machine: {address}/ca.crt",
+                       soft_wrap=True)  # fmt: skip
+
+    timer = threading.Timer(seconds, until.set) if seconds is not None else None
+    earlier = {number: signal.signal(number, lambda *_: until.set())
+               for number in (signal.SIGINT, signal.SIGTERM)}  # fmt: skip
+    try:
+        if timer is not None:
+            timer.daemon = True
+            timer.start()
+        return program.run(ready, until)
+    finally:
+        if timer is not None:
+            timer.cancel()
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+
+
+def _open_to_others(terms: TeleoperationTerms) -> TeleoperationTerms:
+    """Others come in with a token only, and by https, which WebXR asks for."""
+    home = Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state"))
+    host = terms.settings.host
+    names = {"localhost", "127.0.0.1", socket.gethostname()}
+    names |= _addresses() if host in ("0.0.0.0", "::") else {host}  # nosec B104
+    made = own_certificate(home / "corporeal" / "teleoperation", sorted(names))
+    return replace(terms, token=secrets.token_urlsafe(16), certificate=made[:2], authority=made[2])
+
+
+def _addresses() -> set[str]:
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None)
+    except OSError:
+        return set()
+    return {str(entry[4][0]).partition("%")[0] for entry in found}
+
+
+def _report(summary: TeleoperationSummary, as_json: bool) -> None:
+    if as_json:
+        print_json({
+            "turns": summary.turns, "late": summary.late, "states": summary.states,
+            "events": summary.events, "episodes": [str(path) for path in summary.episodes],
+            "outcomes": summary.outcomes, "verdicts": summary.verdicts,
+            "latency_ms": {"input": summary.input_ms, "command": summary.command_ms},
+        })  # fmt: skip
+        return
+    page = console()
+    page.print(f"{counted(summary.turns, 'tick')}, {summary.late} late; "
+               + ", ".join(f"{state} {number / 100:.1f} s"
+                           for state, number in summary.states.items()))  # fmt: skip
+    judged = {verdict.path: verdict for verdict in summary.verdicts}
+    for number, path in enumerate(summary.episodes):
+        result = summary.outcomes[number] if number < len(summary.outcomes) else None
+        how = "" if result is None else "success" if result.success else f"{result.failure}"
+        verdict = judged[path].verdict or "unchecked" if path in judged else ""
+        page.print(f"  {verdict:12}{path}  {how}", soft_wrap=True)
+    if summary.episodes:
+        page.print(f"next: corporeal check {summary.episodes[-1]}")
+    elif summary.turns == 0:
+        raise CorporealError("teleoperation, got not one tick; expected a robot that answers.")
+
+
+COMMAND = Command(teleoperate, panel="Record")

@@ -1,0 +1,326 @@
+"""One robot, one operator: the loop, the cameras, the recorder and the page as one program."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corporeal import __version__
+from corporeal.capture.clock import HostClock
+from corporeal.capture.driver import Mark
+from corporeal.capture.operated_robot import OperatedRobot
+from corporeal.capture.operator_mark import OperatorMark
+from corporeal.capture.recorder import Recorder, RecorderSettings
+from corporeal.capture.trigger import Automatic
+from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
+from corporeal.errors import CorporealError
+from corporeal.studio.operator_server import OperatorServer, serve_operator
+from corporeal.studio.settings import StudioSettings
+from corporeal.teleoperation.arm_model import ArmModel
+from corporeal.teleoperation.camera_feed import CameraFeed
+from corporeal.teleoperation.control_loop import (
+    VIRTUAL_START_NS,
+    AskedCommand,
+    ControlLoop,
+    Given,
+    LoopTurn,
+    open_session,
+    play,
+)
+from corporeal.teleoperation.operator_input import read_inputs
+from corporeal.teleoperation.operator_state import PageWay, StateReport, welcome
+from corporeal.teleoperation.robot_link import RobotLink, TaskResult
+from corporeal.teleoperation.session import SessionEvent
+
+# What a recorder takes before and after a demonstration, s.
+BEFORE_S, AFTER_S = 1.0, 2.0
+# The scene is put back when the recording of what came before is over, s.
+_BACK_S = 0.3
+
+
+@dataclass(frozen=True)
+class TeleoperationTerms:
+    """What is driven, how it is reached and what is kept."""
+
+    task: str
+    settings: StudioSettings
+    token: str | None = None
+    certificate: tuple[Path, Path] | None = None
+    authority: Path | None = None
+    out: Path | None = None
+    pictures: bool = True
+    camera_hz: float = 20.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    policy: Path | None = None
+
+
+@dataclass
+class TeleoperationSummary:
+    """What became of a session: turns, late turns, states as seen, episodes with verdicts."""
+
+    turns: int = 0
+    late: int = 0
+    states: dict[str, int] = field(default_factory=dict)
+    events: list[str] = field(default_factory=list)
+    episodes: list[Path] = field(default_factory=list)
+    outcomes: list[TaskResult | None] = field(default_factory=list)
+    verdicts: list[EpisodeVerdict] = field(default_factory=list)
+    input_ms: float | None = None
+    command_ms: float | None = None
+
+
+class TakeRecorder:
+    """Begins and ends demonstrations as the operator asks; the recorder runs in a thread."""
+
+    def __init__(
+        self, terms: TeleoperationTerms, link: RobotLink, source: OperatedRobot,
+        summary: TeleoperationSummary, tell: Callable[[Mapping[str, Any]], None],
+    ) -> None:  # fmt: skip
+        assert terms.out is not None, "only what is kept is recorded"
+        self._terms, self._link, self._source = terms, link, source
+        self._summary, self._tell = summary, tell
+        self._begun_ns: int | None = None
+        self._takes = 0
+        self.loop: ControlLoop | None = None
+        self.failure: BaseException | None = None
+        facts = {"software": f"corporeal {__version__}", "session": "teleoperation",
+                 "task": terms.task, **terms.facts}  # fmt: skip
+        self._judge = EpisodeJudge(JudgingTerms(terms.policy), self._show_verdict)
+        self.recorder = Recorder(
+            (source.source,),
+            RecorderSettings(terms.out, facts, pre_roll_s=BEFORE_S, post_roll_s=AFTER_S),
+            trigger=Automatic(), on_episode=self._take_episode,
+        )  # fmt: skip
+        self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
+        self._thread.start()
+
+    def at_take(self, asked: AskedCommand) -> SessionEvent | None:
+        """What a command about demonstrations comes to."""
+        now_ns, command = asked.time_ns, asked.command
+        if command == "start":
+            if self._begun_ns is not None:
+                return SessionEvent("refused", "a demonstration is being recorded", now_ns)
+            if self.recorder.state == "post-roll":
+                return SessionEvent("refused", "the last demonstration is still being recorded",
+                                    now_ns)  # fmt: skip
+            self.begin(now_ns)
+            return SessionEvent("start", "", now_ns)
+        if command in ("end", "discard"):
+            if self._begun_ns is None:
+                return SessionEvent("refused", "no demonstration is being recorded", now_ns)
+            result = self.end(now_ns, is_discarded=command == "discard")
+            return SessionEvent(command, _words(result), now_ns)
+        outcome = {"success": command == "success", "failure": asked.reason or None}
+        if command == "success":
+            outcome["failure"] = None
+        said = self.recorder.enter(OperatorMark("outcome", {"outcome": outcome}))
+        return SessionEvent("refused" if said else command, said or "", now_ns)
+
+    def begin(self, now_ns: int) -> None:
+        """A demonstration begins now."""
+        self._begun_ns = now_ns
+        self._takes += 1
+        self._link.begin_task()
+        self._source.mark(Mark("start", now_ns, {
+            "task": self._terms.task, "instruction": self._link.instruction,
+            **{name: value for name, value in self._link.facts.items() if name == "variation"},
+        }))  # fmt: skip
+
+    def end(self, now_ns: int, *, is_discarded: bool = False) -> TaskResult | None:
+        """It ends now; the judge of the task says how."""
+        self._begun_ns = None
+        result = self._link.judge_task()
+        self._summary.outcomes.append(result)
+        facts: dict[str, Any] = {}
+        if is_discarded:
+            facts = {"outcome": {"success": False, "failure": "discarded by the operator"}}
+        elif result is not None:
+            facts = {"outcome": {**asdict(result), "measures": dict(result.measures)}}
+        self._source.mark(Mark("end", now_ns, facts))
+        if self.loop is not None:
+            self.loop.put_back_at(now_ns + round((AFTER_S + _BACK_S) * 1e9))
+        return result
+
+    def state(self, now_ns: int) -> dict[str, Any]:
+        """Where it stands, for pages."""
+        is_judged = len(self._summary.verdicts) == self._takes - self.is_running
+        idle = "idle" if is_judged else "judging"
+        said: dict[str, Any] = {
+            "state": "recording" if self._begun_ns is not None else idle,
+            "episode": None,
+            "elapsed_s": None,
+            "countdown_s": None,
+        }
+        if self._begun_ns is not None:
+            said["elapsed_s"] = round((now_ns - self._begun_ns) / 1e9, 2)
+            said["episode"] = f"{self._terms.task} {self._takes}"
+        if self._summary.verdicts:
+            verdict = self._summary.verdicts[-1]
+            result = self._summary.outcomes[len(self._summary.verdicts) - 1]
+            said["last"] = {
+                "episode": verdict.path.stem,
+                "verdict": verdict.verdict,
+                "reasons": list(verdict.findings),
+                "outcome": None if result is None else "success" if result.success else "failure",
+            }
+        return said
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a demonstration is being recorded."""
+        return self._begun_ns is not None
+
+    def close(self) -> None:
+        """Let the recorder finish and the judge say the last verdict."""
+        self._source.end()
+        self._thread.join()
+        self._judge.close()
+        self._summary.episodes = list(self.recorder.episodes)
+
+    def _run(self) -> None:
+        try:
+            self.recorder.run()
+        except BaseException as error:  # Told when the session ends.
+            self.failure = error
+
+    def _take_episode(self, path: Path) -> None:
+        self._judge.judge(path)
+
+    def _show_verdict(self, verdict: EpisodeVerdict) -> None:
+        self._summary.verdicts.append(verdict)
+        self._tell({"kind": "event", "event": "verdict",
+                    "cause": f"{verdict.path.name}: {verdict.verdict or 'unchecked'}",
+                    "time_ns": time.time_ns()})  # fmt: skip
+
+
+class TeleoperationProgram:
+    """The desk behind the page; `run` serves, `replay` plays a recording instead of a person."""
+
+    def __init__(self, terms: TeleoperationTerms, link: RobotLink, *, is_virtual: bool) -> None:
+        self.terms, self.link = terms, link
+        self.settings, self.token, self.authority = terms.settings, terms.token, terms.authority
+        self.summary = TeleoperationSummary()
+        self.session = open_session(link)
+        self.report = StateReport(ArmModel(link.robot))
+        self.server = OperatorServer(self)
+        cameras = link.cameras if terms.pictures else ()
+        self.cameras = cameras
+        self.ways: tuple[PageWay, ...] = ()
+        self.feed = CameraFeed(link, cameras, rate_hz=terms.camera_hz)
+        self.feed.viewers.append(self.server.see_picture)
+        self.loop = ControlLoop(self.session, link, listeners=[self.server.see, self._count])
+        self.takes: TakeRecorder | None = None
+        self._is_virtual = is_virtual
+        self._clock = HostClock()
+
+    def now_ns(self) -> int:
+        """The host's clock."""
+        return self._clock.now_ns()
+
+    def offer(self, given: Given) -> None:
+        """What an operator did."""
+        self.loop.offer(given)
+
+    def welcome(self, *, may_drive: bool) -> dict[str, Any]:
+        """The first message to a page."""
+        return welcome(
+            self.link, task=self.terms.task, cameras=self.feed.cameras, now_ns=self.now_ns(),
+            records=self.takes is not None, may_drive=may_drive, ways=self.ways,
+        )  # fmt: skip
+
+    def recording(self) -> Mapping[str, Any]:
+        """Where the recording stands."""
+        if self.takes is None:
+            return {"state": "idle", "episode": None, "elapsed_s": None, "countdown_s": None}
+        return self.takes.state(self.now_ns())
+
+    def run(self, on_ready: Callable[[str], None], until: threading.Event) -> TeleoperationSummary:
+        """Serve the page and drive the robot in real time until an event says so."""
+        with ExitStack() as stack:
+            self._open_takes(stack)
+            watcher = threading.Thread(target=self._watch, args=(until,), daemon=True)
+
+            def ready(address: str) -> None:
+                self.feed.start(self.now_ns)
+                self.loop.start(self.now_ns)
+                watcher.start()
+                on_ready(address)
+
+            serve_operator(self.server, certificate=self.terms.certificate, on_ready=ready,
+                           until=until)  # fmt: skip
+            until.set()
+            if self.takes is not None and self.takes.is_running:
+                self.takes.end(self.now_ns())
+            self.loop.stop()
+            self.feed.stop()
+        return self._sum_up()
+
+    def replay(self, path: Path, seconds: float | None) -> TeleoperationSummary:
+        """Drive from a recording in virtual time; the same recording gives the same commands."""
+        inputs = read_inputs(path)
+        with ExitStack() as stack:
+            self._open_takes(stack)
+            self.loop.listeners.append(lambda turn: self.feed.draw_due(turn.tick.time_ns))
+            stack.callback(self.link.release_cameras)
+            if self.takes is not None:
+                self.takes.begin(VIRTUAL_START_NS)
+            turns = play(self.loop, inputs, seconds=seconds)
+            if self.takes is not None:
+                now_ns = turns[-1].tick.time_ns
+                self.takes.end(now_ns)
+                self.loop.offer(AskedCommand("hold", "the input ended", now_ns))
+                for number in range(1, round((AFTER_S + 0.2) * 100)):
+                    self.loop.turn(now_ns + number * 10_000_000)
+        return self._sum_up()
+
+    def _open_takes(self, stack: ExitStack) -> None:
+        if self.terms.out is None:
+            return
+        source = OperatedRobot(
+            self.link, dict.fromkeys(self.feed.cameras, self.link.picture_size), self.feed.rate_hz,
+            is_live=not self._is_virtual, facts=self.link.facts,
+        )  # fmt: skip
+        self.takes = TakeRecorder(self.terms, self.link, source, self.summary, self.server.tell)
+        self.takes.loop = self.loop
+        self.loop.at_take = self.takes.at_take
+        self.loop.listeners.append(source.see)
+        self.feed.viewers.append(source.see_picture)
+        stack.callback(self.takes.close)
+
+    def _watch(self, until: threading.Event) -> None:
+        """A loop that broke ends the program: nobody drives a robot that is not commanded."""
+        while not until.wait(0.2):
+            if self.loop.is_over:
+                until.set()
+
+    def _count(self, turn: LoopTurn) -> None:
+        states = self.summary.states
+        states[turn.tick.state] = states.get(turn.tick.state, 0) + 1
+        for event in turn.tick.events[:8]:
+            if len(self.summary.events) < 1000:
+                self.summary.events.append(f"{event.event}: {event.cause}".rstrip(": "))
+
+    def _sum_up(self) -> TeleoperationSummary:
+        for failure in (self.loop.failure, self.takes.failure if self.takes else None,
+                        self.feed.failure):  # fmt: skip
+            if failure is not None:
+                if isinstance(failure, CorporealError):
+                    raise failure
+                raise CorporealError(f"teleoperation broke off: {failure}.") from failure
+        summary = self.summary
+        summary.turns, summary.late = self.loop.turns, self.loop.late
+        with suppress(TypeError):
+            summary.input_ms = round(1e3 * self.report.input_s, 2)  # type: ignore[operator]
+            summary.command_ms = round(1e3 * self.report.command_s, 2)  # type: ignore[operator]
+        return summary
+
+
+def _words(result: TaskResult | None) -> str:
+    if result is None:
+        return "nobody can tell how it ended"
+    return "success" if result.success else f"failure: {result.failure}"

@@ -1,0 +1,331 @@
+"""Serves an operator's page, its socket and its pictures; docs/spec/teleoperation.md decides."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from corporeal.capture.thumbnail import jpeg
+from corporeal.embodiment import kinematics
+from corporeal.errors import CorporealError
+from corporeal.studio import errors
+from corporeal.studio.access.guard import Guard
+from corporeal.studio.settings import StudioSettings
+from corporeal.teleoperation.control_loop import AskedCommand, Given, LoopTurn, OperatorArrived
+from corporeal.teleoperation.operator_message import (
+    PageCommand,
+    PageHello,
+    PagePing,
+    PageSeen,
+    read_message,
+    read_text,
+    write_picture,
+)
+from corporeal.teleoperation.operator_state import StateReport, event_message
+from corporeal.teleoperation.robot_link import RobotLink
+
+PAGE = "teleoperate.html"
+COOKIE = "corporeal_teleoperation"
+_STATE_S = 0.05
+_LARGEST_MESSAGE = 1 << 16
+_NO_PAGE = "The operator's page was not built. In a clone of Corporeal, run: make page."
+_STRANGER = "The address lacks the token, or has another. Open the one that was printed."
+_WAITING_TEXTS = 256
+_PICTURE_WIDTH = 640
+# More of these a second than any device sends: the rest of them is not answered one by one.
+_ERRORS_A_SECOND = 5.0
+
+
+class Desk(Protocol):
+    """The program behind the page."""
+
+    settings: StudioSettings
+    token: str | None
+    authority: Path | None
+    report: StateReport
+    link: RobotLink
+    cameras: tuple[str, ...]
+
+    def now_ns(self) -> int:
+        """The host's clock."""
+        ...
+
+    def offer(self, given: Given) -> None:
+        """What an operator did."""
+        ...
+
+    def welcome(self, *, may_drive: bool) -> dict[str, Any]:
+        """The first message to a page."""
+        ...
+
+    def recording(self) -> Mapping[str, Any]:
+        """Where the recording stands."""
+        ...
+
+
+@dataclass(eq=False)
+class _Page:
+    """One page that looks: texts that wait for it, and which pictures it has seen."""
+
+    socket: WebSocket
+    texts: asyncio.Queue[str] = field(default_factory=lambda: asyncio.Queue(_WAITING_TEXTS))
+    shown: dict[str, int] = field(default_factory=dict)
+    sequences: dict[int, int] = field(default_factory=dict)
+    unseen: dict[int, int] = field(default_factory=dict)
+    errors_left: float = _ERRORS_A_SECOND
+    erred_s: float = 0.0
+    has_greeted: bool = False
+
+    def say(self, message: Mapping[str, Any]) -> None:
+        """Send a text soon; a page that does not read loses what it left."""
+        with suppress(asyncio.QueueFull):
+            self.texts.put_nowait(json.dumps(message))
+
+
+class OperatorServer:
+    """Pages on one side, a control loop on the other; the first page that says hello drives."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.turn: LoopTurn | None = None
+        self._pages: set[_Page] = set()
+        self._driver: _Page | None = None
+        self._pictures: dict[str, tuple[int, NDArray[np.uint8]]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def see(self, turn: LoopTurn) -> None:
+        """A listener of the control loop, in its thread."""
+        self.turn = turn
+        self.desk.report.see(turn)
+        for event in turn.tick.events:
+            self.tell(event_message(event))
+
+    def see_picture(self, camera: str, picture: NDArray[np.uint8], time_ns: int) -> None:
+        """A listener of the cameras: only the newest of each is kept."""
+        self._pictures[camera] = (time_ns, picture)
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Say something to all pages, from any thread."""
+        if self._loop is not None:
+            with suppress(RuntimeError):  # It ends just now.
+                self._loop.call_soon_threadsafe(self._tell, dict(message))
+
+    def state(self, turn: LoopTurn) -> dict[str, Any]:
+        """What pages are told 20 times a second."""
+        desk = self.desk
+        return desk.report.message(turn, desk.recording(), desk.link.things())
+
+    def _tell(self, message: Mapping[str, Any]) -> None:
+        for page in self._pages:
+            page.say(message)
+
+    def application(self) -> Any:
+        """The ASGI application, behind the guard that Studio has."""
+        page = self.desk.settings.page
+        app = Starlette(routes=[
+            Route("/", self._front),
+            Route("/ca.crt", self._authority),
+            Route("/camera/{name}", self._camera),
+            Mount("/assets", StaticFiles(directory=page / "assets", check_dir=False)),
+            WebSocketRoute("/teleoperate", self._serve_page),
+        ])  # fmt: skip
+        return Guard(app, self.desk.settings)
+
+    def _is_known(self, connection: HTTPConnection) -> bool:
+        token = self.desk.token
+        if token is None:
+            return True
+        given = connection.query_params.get("token") or connection.cookies.get(COOKIE, "")
+        return hmac.compare_digest(given.encode(), token.encode())
+
+    async def _front(self, request: Request) -> Response:
+        if not self._is_known(request):
+            return errors.answer(401, _STRANGER)
+        page = self.desk.settings.page / PAGE
+        if not page.is_file():
+            return errors.answer(503, _NO_PAGE)
+        response = FileResponse(page, headers={"Cache-Control": "no-cache"})
+        if self.desk.token is not None:
+            # A WebSocket of the page cannot send a head: the cookie speaks for it.
+            response.set_cookie(COOKIE, self.desk.token, httponly=True, samesite="strict",
+                                secure=self.desk.authority is not None)  # fmt: skip
+        return response
+
+    async def _robot(self, request: Request) -> Response:
+        if not self._is_known(request):
+            return errors.answer(401, _STRANGER)
+        model = kinematics.robot_model(self.desk.link.robot)
+        return Response(model.model_dump_json(), media_type="application/json")
+
+    async def _authority(self, request: Request) -> Response:
+        del request
+        if self.desk.authority is None:
+            return errors.answer(404, "This address has no certificate: it is not https.")
+        return FileResponse(self.desk.authority, media_type="application/x-x509-ca-cert",
+                            filename="corporeal-ca.crt")  # fmt: skip
+
+    async def _camera(self, request: Request) -> Response:
+        if not self._is_known(request):
+            return errors.answer(401, _STRANGER)
+        newest = self._pictures.get(request.path_params["name"])
+        if newest is None:
+            return PlainTextResponse("no such camera, or no picture yet", status_code=404)
+        picture = await asyncio.to_thread(jpeg, newest[1], width=_PICTURE_WIDTH)
+        headers = {"Cache-Control": "no-store", "X-Time-Ns": str(newest[0])}
+        return Response(picture, media_type="image/jpeg", headers=headers)
+
+    async def _serve_page(self, socket: WebSocket) -> None:
+        if not self._is_known(socket):
+            await socket.close(4401, _STRANGER)
+            return
+        await socket.accept()
+        self._loop = asyncio.get_running_loop()
+        page = _Page(socket)
+        self._pages.add(page)
+        page.say(self.desk.welcome(may_drive=self._driver is None))
+        works = (self._send_texts(page), self._send_states(page), self._send_pictures(page))
+        tasks = [asyncio.create_task(work) for work in works]
+        try:
+            await self._listen(page)
+        finally:
+            for task in tasks:
+                task.cancel()
+            self._pages.discard(page)
+            if self._driver is page:
+                self._driver = None
+                self._ask("hold", "the page was closed")
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _listen(self, page: _Page) -> None:
+        with suppress(WebSocketDisconnect):
+            while True:
+                message = await page.socket.receive()
+                received_ns = self.desk.now_ns()
+                if message["type"] == "websocket.disconnect":
+                    return
+                try:
+                    if message.get("bytes") is not None:
+                        self._take_input(page, message["bytes"], received_ns)
+                    else:
+                        self._take_text(page, message.get("text") or "", received_ns)
+                except CorporealError as error:
+                    self._refuse(page, str(error))
+
+    def _take_input(self, page: _Page, message: bytes, received_ns: int) -> None:
+        if self._driver is not page:
+            self._refuse(page, "input, got it from a page that does not drive. Say hello first, "
+                               "or close the page that drives.")  # fmt: skip
+            return
+        self.desk.offer(read_message(message, received_ns))
+
+    def _take_text(self, page: _Page, message: str, received_ns: int) -> None:
+        said = read_text(message)
+        if isinstance(said, PagePing):
+            page.say({"kind": "pong", "sent_ms": said.sent_ms, "host_ns": received_ns})
+        elif isinstance(said, PageSeen):
+            if page.unseen.get(said.camera) == said.sequence:
+                del page.unseen[said.camera]
+        elif isinstance(said, PageHello):
+            self._greet(page, said, received_ns)
+        elif isinstance(said, PageCommand):
+            if self._driver is not page and said.command != "stop":
+                self._refuse(page, f"command {said.command}, got it from a page that does not "
+                                   "drive; expected stop.")  # fmt: skip
+                return
+            self.desk.offer(AskedCommand(said.command, said.reason, received_ns))
+
+    def _greet(self, page: _Page, said: PageHello, now_ns: int) -> None:
+        if page.has_greeted:
+            self._refuse(page, "hello, got a second one; expected one. Reload the page.")
+            return
+        page.has_greeted = True
+        if self._driver is None and said.device != "spectator":
+            self._driver = page
+            self.desk.offer(OperatorArrived(now_ns, said.joint_streams))
+
+    def _ask(self, command: Any, reason: str) -> None:
+        self.desk.offer(AskedCommand(command, reason, self.desk.now_ns()))
+
+    def _refuse(self, page: _Page, sentence: str) -> None:
+        """Answer with why; whoever floods is answered a few times a second."""
+        now_s = self.desk.now_ns() / 1e9
+        page.errors_left = min(
+            page.errors_left + (now_s - page.erred_s) * _ERRORS_A_SECOND, _ERRORS_A_SECOND
+        )
+        page.erred_s = now_s
+        if page.errors_left >= 1.0:
+            page.errors_left -= 1.0
+            page.say({"kind": "error", "message": sentence})
+
+    async def _send_texts(self, page: _Page) -> None:
+        while True:
+            await page.socket.send_text(await page.texts.get())
+
+    async def _send_states(self, page: _Page) -> None:
+        while True:
+            await asyncio.sleep(_STATE_S)
+            # One that has not read the last state yet gets none on top of it.
+            if self.turn is not None and page.texts.empty():
+                page.say(self.state(self.turn))
+
+    async def _send_pictures(self, page: _Page) -> None:
+        """The newest picture of each camera, once the page has seen the last one."""
+        names = list(self.desk.cameras)
+        while True:
+            sent = False
+            for number, camera in enumerate(names):
+                newest = self._pictures.get(camera)
+                if newest is None or number in page.unseen or page.shown.get(camera) == newest[0]:
+                    continue
+                time_ns, picture = newest
+                page.shown[camera] = time_ns
+                sequence = page.sequences[number] = page.sequences.get(number, 0) + 1
+                page.unseen[number] = sequence
+                packed = await asyncio.to_thread(jpeg, picture, width=_PICTURE_WIDTH)
+                await page.socket.send_bytes(write_picture(number, sequence, time_ns, packed))
+                sent = True
+            if not sent:
+                await asyncio.sleep(0.01)
+
+
+def serve_operator(
+    server: OperatorServer, *, certificate: tuple[Path, Path] | None,
+    on_ready: Callable[[str], None], until: threading.Event,
+) -> None:  # fmt: skip
+    """Serve pages until an event says so; `certificate` is that of https and its key."""
+    import uvicorn
+
+    from corporeal.studio.access.connections import StudioConfig
+    from corporeal.studio.server import ended_by, listening
+
+    settings = server.desk.settings
+    with closing(listening(settings)) as listener:
+        host, port = listener.getsockname()[:2]
+        options: dict[str, Any] = {}
+        if certificate is not None:
+            options = {"ssl_certfile": str(certificate[0]), "ssl_keyfile": str(certificate[1])}
+        config = StudioConfig(
+            server.application(), settings.connections, timeout_graceful_shutdown=1,
+            ws_max_size=_LARGEST_MESSAGE, **options,
+        )  # fmt: skip
+        shown = f"[{host}]" if ":" in host else host
+        on_ready(f"{'https' if certificate else 'http'}://{shown}:{port}")
+        process = uvicorn.Server(config)
+        with ended_by(until, process):
+            process.run(sockets=[listener])

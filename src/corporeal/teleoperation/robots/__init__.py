@@ -1,0 +1,1 @@
+"""What is driven: one file per kind of robot link."""
