@@ -99,7 +99,7 @@ def test_messages_that_cannot_be_read_move_nothing(floor: _Floor) -> None:
 
         def note(said: dict[str, Any]) -> bool:
             errors.append(said["kind"])
-            return said["kind"] == "pong"
+            return bool(said["kind"] == "pong")
 
         _until(socket, note)
         # The first are answered, the rest of a flood is dropped.
