@@ -81,7 +81,8 @@ def test_the_page_is_served_and_told_about_the_robot(floor: _Floor) -> None:
         assert (said["robot"], said["task"], said["role"]) == ("g1", "pick_place", "operator")
         floor.turn()
         state = _until(socket, _kind("state"))
-        assert state["recording"]["state"] == "off"
+        assert state["recording"]["state"] == "idle"
+        assert not said["records"]
         assert len(state["hands"]["left"]["command"]) == 7
 
 

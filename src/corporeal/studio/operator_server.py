@@ -140,6 +140,7 @@ class OperatorServer:
         page = self.desk.settings.page
         app = Starlette(routes=[
             Route("/", self._front),
+            Route("/robot", self._robot),
             Route("/ca.crt", self._authority),
             Route("/camera/{name}", self._camera),
             Mount("/assets", StaticFiles(directory=page / "assets", check_dir=False)),

@@ -39,7 +39,7 @@ class TaskResult:
 
 @dataclass(frozen=True, eq=False)
 class NearbyThing:
-    """An object: `form` box, ball or cylinder, `size` full extents (m), `pose` (7,) in the world."""
+    """An object: `form` box, ball or cylinder, `size` extents (m), `pose` (7,) in the world."""
 
     name: str
     form: str

@@ -22,6 +22,7 @@ from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.studio.access.own_authority import own_certificate
 from corporeal.studio.settings import StudioSettings, is_loopback
 from corporeal.teleoperation.operator_input import read_inputs
+from corporeal.teleoperation.operator_state import PageWay
 from corporeal.teleoperation.robot_link import LinkOptions, robot_drivers
 from corporeal.words import counted
 
@@ -100,12 +101,13 @@ def _serve(
 
     def ready(address: str) -> None:
         page, said = stderr(), address
+        number = address.rpartition(":")[2]
+        program.ways = _ways(program, address)
         if program.token is not None:
             said = f"{address}/?token={program.token}"
         page.print(f"the operator's page: {said}", soft_wrap=True)
         if quiet:
             return
-        number = address.rpartition(":")[2]
         if program.token is None:
             page.print(f"a headset on USB: adb reverse tcp:{number} tcp:{number}, then open "
                        f"http://localhost:{number} in its browser", soft_wrap=True)  # fmt: skip
@@ -126,6 +128,19 @@ def _serve(
             timer.cancel()
         for number, handler in earlier.items():
             signal.signal(number, handler)
+
+
+def _ways(program: TeleoperationProgram, address: str) -> tuple[PageWay, ...]:
+    """How other devices reach the page, best first."""
+    number = address.rpartition(":")[2]
+    if program.token is None:
+        todo = f"adb reverse tcp:{number} tcp:{number}"
+        return (PageWay("USB", f"http://localhost:{number}/", todo),)
+    host = program.settings.host
+    names = sorted(_addresses()) if host in ("0.0.0.0", "::") else [host]  # nosec B104
+    query = f"?token={program.token}"
+    todo = "install /ca.crt on the device, or accept its certificate"
+    return tuple(PageWay("network", f"https://{name}:{number}/{query}", todo) for name in names)
 
 
 def _open_to_others(terms: TeleoperationTerms) -> TeleoperationTerms:
