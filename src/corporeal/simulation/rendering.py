@@ -36,7 +36,7 @@ class CameraError(CorporealError):
     """Pictures cannot be drawn on this machine."""
 
 
-class Poses(Protocol):
+class WorldPositions(Protocol):
     """Where everything in a world is at an instant."""
 
     def qpos(self, time_s: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,7 +57,7 @@ class SimulatedCameras:
         *,
         size: tuple[int, int] = SIZE,
         seed: int = 0,
-        poses: Poses | None = None,
+        poses: WorldPositions | None = None,
     ) -> None:
         self._mujoco = import_mujoco()
         self.size = size
