@@ -19,7 +19,7 @@ from corporeal.cli.teleoperation_run import (
     TeleoperationTerms,
 )
 from corporeal.errors import CorporealError, UnknownNameError
-from corporeal.studio.access.own_authority import own_certificate
+from corporeal.studio.own_authority import own_certificate
 from corporeal.studio.settings import StudioSettings, is_loopback
 from corporeal.teleoperation.operator_input import read_inputs
 from corporeal.teleoperation.operator_state import PageWay
