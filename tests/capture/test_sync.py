@@ -12,8 +12,7 @@ import pytest
 from corporeal.capture.motion_energy import Energy
 from corporeal.capture.motion_fit import nonnegative_least_squares
 from corporeal.capture.motion_onset import find_onset
-from corporeal.capture.sync import SyncReport, sync_test
-from corporeal.capture.sync_plot import plot_sync
+from corporeal.capture.sync import SyncReport, plot_sync, sync_test
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.errors import CorporealError

@@ -2,9 +2,9 @@ from . import broadcast as broadcast
 from . import conversion as conversion
 from . import driver as driver
 from . import health as health
+from . import operated_robot as operated_robot
 from . import recorder as recorder
 from . import rig as rig
 from . import sync as sync
-from . import sync_plot as sync_plot
 from . import thumbnail as thumbnail
 from . import trigger as trigger

@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import queue
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
+from corporeal.capture.clock import HostClock
 from corporeal.capture.driver import Driver, Mark, RecordingSource, Rig, Sample
+from corporeal.capture.operator_mark import OperatorMark
+from corporeal.capture.recorder import Recorder
 from corporeal.geometry import quaternion_from_matrix
 from corporeal.schema import Part, Schema, Stream
 from corporeal.teleoperation.control_loop import AskedCommand, LoopTurn, OperatorArrived
@@ -160,6 +163,17 @@ class OperatedRobot:
                 placement="external" if group == "debug" else "robot",
             ))  # fmt: skip
         return tuple(made)
+
+
+def host_time() -> Callable[[], int]:
+    """The clock that a recorder stamps arrivals with: Unix nanoseconds, never going back."""
+    return HostClock().now_ns
+
+
+def mark_outcome(recorder: Recorder, *, success: bool, failure: str | None) -> str | None:
+    """Have a recorder keep how the last demonstration ended; why not, where it cannot."""
+    outcome = {"success": success, "failure": None if success else failure}
+    return recorder.enter(OperatorMark("outcome", {"outcome": outcome}))
 
 
 def _camera_path(camera: str) -> str:

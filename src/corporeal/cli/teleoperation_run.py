@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from corporeal import __version__
-from corporeal.capture.clock import HostClock
 from corporeal.capture.driver import Mark
-from corporeal.capture.operated_robot import OperatedRobot
-from corporeal.capture.operator_mark import OperatorMark
+from corporeal.capture.operated_robot import OperatedRobot, host_time, mark_outcome
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.trigger import Automatic
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
@@ -115,10 +113,9 @@ class TakeRecorder:
                 return SessionEvent("refused", "no demonstration is being recorded", now_ns)
             result = self.end(now_ns, is_discarded=command == "discard")
             return SessionEvent(command, _words(result), now_ns)
-        outcome = {"success": command == "success", "failure": asked.reason or None}
-        if command == "success":
-            outcome["failure"] = None
-        said = self.recorder.enter(OperatorMark("outcome", {"outcome": outcome}))
+        said = mark_outcome(
+            self.recorder, success=command == "success", failure=asked.reason or None
+        )
         return SessionEvent("refused" if said else command, said or "", now_ns)
 
     def begin(self, now_ns: int) -> None:
@@ -216,11 +213,11 @@ class TeleoperationProgram:
         self.loop = ControlLoop(self.session, link, listeners=[self.server.see, self._count])
         self.takes: TakeRecorder | None = None
         self._is_virtual = is_virtual
-        self._clock = HostClock()
+        self._now_ns = host_time()
 
     def now_ns(self) -> int:
         """The host's clock."""
-        return self._clock.now_ns()
+        return self._now_ns()
 
     def offer(self, given: Given) -> None:
         """What an operator did."""

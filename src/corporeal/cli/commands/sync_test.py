@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from corporeal.capture.sync import SyncReport
+from corporeal.capture.sync import SyncReport, plot_sync
 from corporeal.capture.sync import sync_test as test_sync
-from corporeal.capture.sync_plot import plot_sync
 from corporeal.cli.command import Command, option
 from corporeal.cli.output import (
     AsJson,
