@@ -145,10 +145,8 @@ class TakeRecorder:
 
     def state(self, now_ns: int) -> dict[str, Any]:
         """Where it stands, for pages."""
-        is_judged = len(self._summary.verdicts) == self._takes - self.is_running
-        idle = "idle" if is_judged else "judging"
         said: dict[str, Any] = {
-            "state": "recording" if self._begun_ns is not None else idle,
+            "state": "recording" if self._begun_ns is not None else self.recorder.state,
             "episode": None,
             "elapsed_s": None,
             "countdown_s": None,
@@ -158,12 +156,10 @@ class TakeRecorder:
             said["episode"] = f"{self._terms.task} {self._takes}"
         if self._summary.verdicts:
             verdict = self._summary.verdicts[-1]
-            result = self._summary.outcomes[len(self._summary.verdicts) - 1]
             said["last"] = {
-                "episode": verdict.path.stem,
+                "episode": verdict.path.name,
                 "verdict": verdict.verdict,
-                "reasons": list(verdict.findings),
-                "outcome": None if result is None else "success" if result.success else "failure",
+                "findings": [] if verdict.reason is None else [verdict.reason],
             }
         return said
 
@@ -198,7 +194,14 @@ class TakeRecorder:
 class TeleoperationProgram:
     """The desk behind the page; `run` serves, `replay` plays a recording instead of a person."""
 
-    def __init__(self, terms: TeleoperationTerms, link: RobotLink, *, is_virtual: bool) -> None:
+    def __init__(
+        self,
+        terms: TeleoperationTerms,
+        link: RobotLink,
+        *,
+        is_virtual: bool,
+        clock: Callable[[], int] | None = None,
+    ) -> None:
         self.terms, self.link = terms, link
         self.settings, self.token, self.authority = terms.settings, terms.token, terms.authority
         self.summary = TeleoperationSummary()
@@ -206,14 +209,13 @@ class TeleoperationProgram:
         self.report = StateReport(ArmModel(link.robot))
         self.server = OperatorServer(self)
         cameras = link.cameras if terms.pictures else ()
-        self.cameras = cameras
         self.ways: tuple[PageWay, ...] = ()
         self.feed = CameraFeed(link, cameras, rate_hz=terms.camera_hz)
         self.feed.viewers.append(self.server.see_picture)
         self.loop = ControlLoop(self.session, link, listeners=[self.server.see, self._count])
         self.takes: TakeRecorder | None = None
         self._is_virtual = is_virtual
-        self._now_ns = host_time()
+        self._now_ns = clock or host_time()
 
     def now_ns(self) -> int:
         """The host's clock."""
@@ -233,7 +235,7 @@ class TeleoperationProgram:
     def recording(self) -> Mapping[str, Any]:
         """Where the recording stands."""
         if self.takes is None:
-            return {"state": "idle", "episode": None, "elapsed_s": None, "countdown_s": None}
+            return {"state": "off", "episode": None, "elapsed_s": None, "countdown_s": None}
         return self.takes.state(self.now_ns())
 
     def run(self, on_ready: Callable[[str], None], until: threading.Event) -> TeleoperationSummary:

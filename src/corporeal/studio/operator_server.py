@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from corporeal.capture.thumbnail import jpeg
+from corporeal.capture.thumbnail import framed, jpeg
 from corporeal.embodiment import kinematics
 from corporeal.errors import CorporealError
 from corporeal.studio import errors
@@ -32,10 +32,8 @@ from corporeal.teleoperation.operator_message import (
     PageCommand,
     PageHello,
     PagePing,
-    PageSeen,
     read_message,
     read_text,
-    write_picture,
 )
 from corporeal.teleoperation.operator_state import StateReport, event_message
 from corporeal.teleoperation.robot_link import RobotLink
@@ -60,7 +58,6 @@ class Desk(Protocol):
     authority: Path | None
     report: StateReport
     link: RobotLink
-    cameras: tuple[str, ...]
 
     def now_ns(self) -> int:
         """The host's clock."""
@@ -86,8 +83,6 @@ class _Page:
     socket: WebSocket
     texts: asyncio.Queue[str] = field(default_factory=lambda: asyncio.Queue(_WAITING_TEXTS))
     shown: dict[str, int] = field(default_factory=dict)
-    sequences: dict[int, int] = field(default_factory=dict)
-    unseen: dict[int, int] = field(default_factory=dict)
     errors_left: float = _ERRORS_A_SECOND
     erred_s: float = 0.0
     has_greeted: bool = False
@@ -239,9 +234,6 @@ class OperatorServer:
         said = read_text(message)
         if isinstance(said, PagePing):
             page.say({"kind": "pong", "sent_ms": said.sent_ms, "host_ns": received_ns})
-        elif isinstance(said, PageSeen):
-            if page.unseen.get(said.camera) == said.sequence:
-                del page.unseen[said.camera]
         elif isinstance(said, PageHello):
             self._greet(page, said, received_ns)
         elif isinstance(said, PageCommand):
@@ -286,20 +278,15 @@ class OperatorServer:
                 page.say(self.state(self.turn))
 
     async def _send_pictures(self, page: _Page) -> None:
-        """The newest picture of each camera, once the page has seen the last one."""
-        names = list(self.desk.cameras)
+        """The newest picture of each camera; sending one waits until the page has taken it."""
         while True:
             sent = False
-            for number, camera in enumerate(names):
-                newest = self._pictures.get(camera)
-                if newest is None or number in page.unseen or page.shown.get(camera) == newest[0]:
+            for camera, (time_ns, picture) in list(self._pictures.items()):
+                if page.shown.get(camera) == time_ns:
                     continue
-                time_ns, picture = newest
                 page.shown[camera] = time_ns
-                sequence = page.sequences[number] = page.sequences.get(number, 0) + 1
-                page.unseen[number] = sequence
                 packed = await asyncio.to_thread(jpeg, picture, width=_PICTURE_WIDTH)
-                await page.socket.send_bytes(write_picture(number, sequence, time_ns, packed))
+                await page.socket.send_bytes(framed({"camera": camera, "time_ns": time_ns}, packed))
                 sent = True
             if not sent:
                 await asyncio.sleep(0.01)
