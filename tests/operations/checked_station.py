@@ -35,7 +35,7 @@ def fill_station(database: Database, *, checks: int = 9, bumped: bool = True) ->
             is_last = bumped and number == checks - 1
             noted = _check(number, rng, passed=not is_last)
             take_check(connection, noted, who="ann", why=WHY if is_last else "")
-            episode = _episode(number)
+            episode = station_episode(number)
             if not is_last:
                 add_episodes(connection, [episode], who="ingest")
                 move_episodes(connection, [episode.id], "accepted", who="ingest", why=None)
@@ -57,7 +57,8 @@ def _check(number: int, rng: np.random.Generator, *, passed: bool) -> StationChe
     return StationCheck(CELL.reference, moment, passed, logged.to_json()["shifts"], "s1")
 
 
-def _episode(number: int) -> EpisodeEntry:
+def station_episode(number: int) -> EpisodeEntry:
+    """The episode after the check of this number."""
     recorded_ns = round(at(number, 10).timestamp() * 1e9)
     made = entry(number, recorded_ns=recorded_ns, calibration=CELL.reference)
     document = {"hash": CELL.hash, "name": CELL.name, "version": CELL.version,

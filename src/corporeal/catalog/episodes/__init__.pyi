@@ -1,10 +1,12 @@
 from .halts import Halt as Halt
 from .halts import LiftedHalt as LiftedHalt
 from .halts import StationCheck as StationCheck
+from .halts import halts_of as halts_of
 from .halts import hold_late as hold_late
 from .halts import lift_halt as lift_halt
 from .halts import list_checks as list_checks
 from .halts import list_halts as list_halts
+from .halts import nearest_checks as nearest_checks
 from .halts import take_check as take_check
 from .marks import MOST_MARKED as MOST_MARKED
 from .marks import EpisodeDecision as EpisodeDecision

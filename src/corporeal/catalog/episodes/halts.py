@@ -112,11 +112,26 @@ def list_checks(
     if calibration is not None:
         query = query.where(_of_calibration(STATION_CHECK.c.calibration, calibration))
     rows = connection.execute(query).all()
-    return [
-        StationCheck(row.calibration, row.at, row.passed, row.shifts, row.station, row.source,
-                     row.who)
-        for row in reversed(rows)
-    ]  # fmt: skip
+    return [_check_of(row) for row in reversed(rows)]
+
+
+def nearest_checks(
+    connection: Connection, calibration: str, begin_ns: int, end_ns: int
+) -> tuple[StationCheck | None, StationCheck | None]:
+    """The last check of a calibration before a span, whatever the version, and the first after."""
+    mine = _of_calibration(STATION_CHECK.c.calibration, _name_of(calibration))
+    at, query = STATION_CHECK.c.at, select(STATION_CHECK).where(mine).limit(1)
+    before = query.where(at <= _stamp(begin_ns)).order_by(at.desc())
+    after = query.where(at >= _stamp(end_ns)).order_by(at)
+    first, last = (connection.execute(each).first() for each in (before, after))
+    return None if first is None else _check_of(first), None if last is None else _check_of(last)
+
+
+def halts_of(connection: Connection, episode: str) -> list[Halt]:
+    """Every halt that held an episode, also those that were lifted, the oldest first."""
+    query = select(HALT).join(HELD, HELD.c.halt == HALT.c.key).where(HELD.c.episode == episode)
+    rows = connection.execute(query.order_by(HALT.c.at, HALT.c.key)).all()
+    return [_halt_of(connection, row) for row in rows]
 
 
 def lift_halt(connection: Connection, key: str, *, why: str, by: Actor) -> LiftedHalt:
@@ -308,6 +323,11 @@ def _next_good(connection: Connection, calibration: str, at: str) -> str | None:
     return None if found is None else str(found)
 
 
+def _check_of(row: Row[Any]) -> StationCheck:
+    return StationCheck(row.calibration, row.at, row.passed, row.shifts, row.station, row.source,
+                        row.who)  # fmt: skip
+
+
 def _halt_of(connection: Connection, row: Row[Any]) -> Halt:
     held = select(func.count()).select_from(HELD).where(HELD.c.halt == row.key)
     count = int(connection.execute(held).scalar_one())
@@ -333,8 +353,19 @@ def _utc(at: str) -> str:
         moment = None
     if moment is None or moment.tzinfo is None:
         raise CatalogError(f"time of a check, got {at[:40]!r}; expected ISO 8601 with a time zone.")
-    utc = moment.astimezone(UTC)
-    return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return _written(moment.astimezone(UTC))
+
+
+def _stamp(unix_ns: int) -> str:
+    """A moment of an episode as every table has it; what no calendar has is the end of time."""
+    try:
+        return _written(datetime.fromtimestamp(unix_ns / SECOND_NS, UTC))
+    except (OverflowError, OSError, ValueError):
+        return _written(datetime.max.replace(tzinfo=UTC))
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def _unix_ns(stamp: str) -> int:

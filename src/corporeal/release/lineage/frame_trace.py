@@ -31,6 +31,11 @@ from corporeal.exchange.sidecar import (
     side_name,
 )
 from corporeal.exchange.table import lay_out
+from corporeal.release.lineage.calibration_history import (
+    CalibrationHistory,
+    calibration_history,
+    history_steps,
+)
 from corporeal.release.lineage.lineage import GraphNode, LineageGraph
 from corporeal.release.reading import releases_of
 from corporeal.units import SECOND_NS
@@ -179,6 +184,7 @@ class FrameTrace:
     releases: tuple[str, ...]
     """All that have the episode; the one that the row was exported from alone, if it says so."""
     samples: tuple[SampleTrace, ...]
+    calibration: CalibrationHistory | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The trace as plain values."""
@@ -205,6 +211,7 @@ def trace_frame(
             for each in documents_of(connection, name)
         }
         releases = releases_of(connection, name)
+        calibration = calibration_history(connection, stored)
     if found is None and str(dataset) not in releases:
         raise CatalogError(
             f"{dataset}, got no such folder, nor a release with episode {name}; expected a folder "
@@ -225,6 +232,7 @@ def trace_frame(
         documents=documents,
         releases=(found.release,) if found.release in releases else tuple(releases),
         samples=samples,
+        calibration=calibration,
     )
 
 
@@ -373,6 +381,9 @@ def _released(trace: FrameTrace, subject: str) -> Iterator[tuple[GraphNode, Hist
 def _behind(trace: FrameTrace) -> Iterator[tuple[GraphNode, HistoryEdge]]:
     """Everything that stands behind the episode."""
     episode = _episode(trace)
+    steps = () if trace.calibration is None else history_steps(trace.calibration, trace.episode)
+    for name, label, facts, relation in steps:
+        yield GraphNode(name, label, facts), HistoryEdge(episode.id, name, relation)
     stored = GraphNode(f"object:{trace.hash}", trace.hash[:23])
     yield stored, HistoryEdge(episode.id, stored.id, "stored_as")
     for kind, document in trace.documents.items():

@@ -16,12 +16,14 @@ from corporeal.catalog.episodes import (
     edges_of,
     episodes_under,
     find_documents,
+    find_episode,
     limited,
 )
 from corporeal.catalog.query import read_fields
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.labelling.labels import label_summary
 from corporeal.labelling.tasks import editors_of, task_summaries
+from corporeal.release.lineage.calibration_history import calibration_history, history_steps
 
 MOST = 12
 """Neighbours of one kind that are shown of a node; the rest is one node that counts them."""
@@ -94,10 +96,11 @@ def lineage_of(
     """The history of `kind:id`, such as episode:ID, release:NAME@VERSION or document:sha256:...
 
     Upwards and downwards `depth` steps. Of a node with many neighbours of one kind `most` are
-    there, and one node that counts the others. Raises CatalogError for what is not known.
+    there, and one node that counts the others. Behind an episode that is asked for stands how its
+    calibration was verified, and what held it. Raises CatalogError for what is not known.
     """
     edges: dict[HistoryEdge, None] = {}
-    counts: dict[str, GraphNode] = {}
+    known: dict[str, GraphNode] = {}
     for neighbours in (_parents, _children):
         seen = {subject}
         front = [subject]
@@ -109,16 +112,32 @@ def lineage_of(
                     far += [_far_end(edge, name) for edge in near]
                     if others:
                         node, edge = _more(name, near[0], others)
-                        counts[node.id] = node
+                        known[node.id] = node
                         edges[edge] = None
             front = [name for name in dict.fromkeys(far) if name not in seen]
             seen.update(front)
+    for node, edge in _calibrated(connection, subject):
+        known[node.id] = node
+        edges[edge] = None
     names = dict.fromkeys([subject, *(n for edge in edges for n in (edge.child, edge.parent))])
-    labelled = _nodes(connection, [name for name in names if name not in counts])
+    labelled = _nodes(connection, [name for name in names if name not in known])
     if not edges and subject not in labelled:
         raise _unknown(subject)
-    nodes = tuple(counts.get(name) or labelled.get(name) or _plain(name) for name in names)
+    nodes = tuple(known.get(name) or labelled.get(name) or _plain(name) for name in names)
     return LineageGraph(subject, nodes, tuple(edges))
+
+
+def _calibrated(connection: Connection, subject: str) -> Iterator[tuple[GraphNode, HistoryEdge]]:
+    """What a calibration says of the one episode that was asked for."""
+    kind, _, own = subject.partition(":")
+    if kind != "episode":
+        return
+    try:
+        history = calibration_history(connection, find_episode(connection, own))
+    except CatalogError:  # Also of one that only others name: what it was is not known.
+        return
+    for name, label, facts, relation in () if history is None else history_steps(history, own):
+        yield GraphNode(name, label, facts), HistoryEdge(subject, name, relation)
 
 
 def _unknown(subject: str) -> CatalogError:

@@ -106,6 +106,9 @@ _COLOURS = {
     "station": "#5a6fc0",
     "calibration": "#b7791f",
     "protocol": "#b7791f",
+    "verification": "#2a9d8f",
+    "halt": "#c0392b",
+    "override": "#c0392b",
     "object": "#46525e",
     "model": "#a23b72",
 }
