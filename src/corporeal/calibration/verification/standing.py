@@ -28,15 +28,14 @@ class StationStanding:
     failed: LoggedCheck | None = None
 
     def facts(self, calibration: Calibration) -> dict[str, Any]:
-        """What an episode that begins now says: its verification at the start, and what lacks."""
+        """What an episode that begins now says: its verification at the start, and what is due."""
         stated: dict[str, Any] = {}
         last = self.good if self.failed is None else self.failed
         if last is not None and last.what == "check":
             stated["start"] = {"id": calibration.reference, "at": last.at, "passed": last.passed,
                                **worst_errors(last)}  # fmt: skip
-        if self.state == "overdue":
-            stated["check"] = {"state": self.state, "due_at": _iso(self.due_at),
-                               "last": None if self.good is None else self.good.at}  # fmt: skip
+        stated["check"] = {"state": self.state, "due_at": _iso(self.due_at),
+                           "last": None if self.good is None else self.good.at}  # fmt: skip
         return stated
 
 

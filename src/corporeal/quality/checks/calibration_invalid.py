@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from corporeal.errors import NotAssessed
+from corporeal.errors import CorporealError, NotAssessed
+from corporeal.protocol import Calibration
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
+from corporeal.signal.stretch import main_stretch
+from corporeal.units import SECOND_NS
 
 _ERRORS = ("position_error_m", "rotation_error_rad")
+# A day without a zone begins and ends so much earlier or later somewhere on earth.
+_ZONES = timedelta(hours=14)
 
 
 def find(
@@ -25,14 +31,22 @@ def find(
     A recorder also writes down that the check of the station's markers was overdue (`check`), which
     counts unless the end was verified, and that somebody recorded although it had failed (`halt`).
 
+    Where the document says when it was `measured`, no episode may be older. Where it says how often
+    its markers are looked at (`verification`) and no recorder watched that, the episode may not
+    begin later than that after its verification at the start (`at`); a note says where none is
+    known at all since the day it was measured.
+
     Why: a camera that moved makes every picture disagree with the joints beneath it.
     Fix: calibrate again; hold back every episode since the last good verification.
     """
     ends = _verifications(subject)
     said = _mapping(subject.recording.facts.other.get("calibration"))
-    yield from _judge_station(said, is_confirmed=_is_good(ends.get("end"), max_position_m))
-    if not ends and not said.keys() & {"halt", "check"}:
+    is_confirmed = _is_good(ends.get("end"), max_position_m)
+    yield from _judge_station(said, is_confirmed=is_confirmed)
+    timed = _judge_time(subject, ends, is_watched=bool(said.get("check")) or is_confirmed)
+    if not timed and not ends and not said.keys() & {"halt", "check"}:
         raise NotAssessed("the metadata holds no verification of the calibration")
+    yield from timed
     for name, end in ends.items():
         yield from _judge(name, end, max_position_m, max_rotation_rad)
     ids = {str(end["id"]) for end in ends.values() if "id" in end}
@@ -52,6 +66,96 @@ def _judge_station(said: Mapping[str, Any], *, is_confirmed: bool) -> Findings:
         last = check.get("last")
         since = f"last passed at {str(last)[:16]}" if last else "never made"
         yield Finding(f"the check of the calibration was overdue: {since}")
+
+
+def _document(subject: Subject) -> Calibration | None:
+    text = subject.recording.documents.get("calibration")
+    if text is None:
+        return None
+    try:
+        return Calibration.parse(text, source="calibration", suffix=".json")
+    except CorporealError:
+        return None
+
+
+def _began(subject: Subject) -> datetime | None:
+    """When the episode began; None where its stamps count from nothing known."""
+    stretch = main_stretch(each.time_ns for each in subject.recording.signals.values())
+    epoch_ns = subject.recording.epoch_ns
+    if not epoch_ns or stretch is None:
+        return None
+    return _moment(epoch_ns + stretch[0])
+
+
+def _moment(unix_ns: int) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(unix_ns / SECOND_NS, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def _judge_time(
+    subject: Subject, ends: Mapping[str, Mapping[str, Any]], *, is_watched: bool
+) -> list[Finding]:
+    """Whether the calibration was in force when the episode began, as far as its document says."""
+    document, began = _document(subject), _began(subject)
+    if document is None or began is None:
+        return []
+    found = list(_judge_age(document, began))
+    return found if is_watched else [*found, *_judge_interval(document, began, ends)]
+
+
+def _judge_age(document: Calibration, began: datetime) -> Findings:
+    """An episode that is older than its calibration was not recorded with it."""
+    measured = _span(document.measured)
+    if measured is not None and began < measured[0]:
+        yield Finding(
+            f"recorded at {_minute(began)}, before calibration {document.reference} was measured "
+            f"({document.measured[:16]})"
+        )
+
+
+def _judge_interval(
+    document: Calibration, began: datetime, ends: Mapping[str, Mapping[str, Any]]
+) -> Findings:
+    """An episode that began after the next verification was due, as far as anybody says."""
+    plan = document.verification
+    if plan is None:
+        return
+    allowed = timedelta(minutes=plan.every_min + plan.grace_min)
+    start = ends.get("start", {})
+    last = _span(start.get("at")) if start.get("passed") is not False else None
+    asked = f"the document asks for one every {plan.every_min:g} min"
+    if last is not None and began > last[1] + allowed:
+        yield Finding(
+            f"recorded at {_minute(began)}, {(began - last[0]).total_seconds() / 60:.0f} min after "
+            f"the last verification; {asked}"
+        )
+    measured = _span(document.measured)
+    if not ends and measured is not None and began > measured[1] + allowed:
+        yield Finding(
+            f"no verification is known since the calibration was measured "
+            f"({document.measured[:16]}); {asked}",
+            severity="note",
+        )
+
+
+def _span(said: object) -> tuple[datetime, datetime] | None:
+    """The earliest and the latest that a day or a time may mean; None where it is neither."""
+    if not isinstance(said, str):
+        return None
+    try:
+        first = datetime.fromisoformat(said)
+    except ValueError:
+        return None
+    last = first + timedelta(days=1) if len(said) == len("2026-11-18") else first
+    if first.tzinfo is not None:
+        return first.astimezone(UTC), last.astimezone(UTC)
+    return first.replace(tzinfo=UTC) - _ZONES, last.replace(tzinfo=UTC) + _ZONES
+
+
+def _minute(moment: datetime) -> str:
+    return moment.isoformat(timespec="minutes")[:16]
 
 
 def _is_good(end: Mapping[str, Any] | None, max_position_m: float) -> bool:
