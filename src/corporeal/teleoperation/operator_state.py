@@ -22,6 +22,8 @@ from corporeal.teleoperation.webxr import to_webxr
 # No more names than a page can show.
 _MOST_LIMITS = 8
 _EASE = 0.2
+# Nearer than as the robot stood at first by more than this counts, m.
+_NEARER_M = 0.003
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class StateReport:
     arms: ArmModel
     input_s: float | None = field(default=None, init=False)
     command_s: float | None = field(default=None, init=False)
+    _rest_m: dict[tuple[str, str], float] | None = field(default=None, init=False)
     _meter: LatencyMeter = field(default_factory=LatencyMeter, init=False)
 
     def __post_init__(self) -> None:
@@ -80,6 +83,8 @@ class StateReport:
 
     def see(self, turn: LoopTurn) -> None:
         """Follow the latencies; cheap, called at every turn."""
+        if self._rest_m is None:
+            self._rest_m = {(first, second): far for first, second, far in turn.tick.arms.near}
         for given in turn.given:
             if not isinstance(given, OperatorInput):
                 continue
@@ -92,7 +97,13 @@ class StateReport:
     ) -> dict[str, Any]:
         """The state after a turn."""
         tick = turn.tick
-        near = [[first, second, round(metres, 4)] for first, second, metres in tick.arms.near[:4]]
+        # Links that are this near as the robot stands are no news.
+        rest_m = self._rest_m or {}
+        near = [
+            [first, second, round(metres, 4)]
+            for first, second, metres in tick.arms.near
+            if metres < rest_m.get((first, second), np.inf) - _NEARER_M
+        ]
         return {
             "kind": "state", "state": tick.state, "cause": tick.cause, "driver": tick.driver,
             "time_ns": tick.time_ns, "engaged": tick.engaged,

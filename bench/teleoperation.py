@@ -1,0 +1,195 @@
+"""Teleoperation's targets: time of a step, violations, jerk, reach, hold; T-a to T-e.
+
+`python -m bench.teleoperation --commands 20000 [--capture CAPTURE]` prints a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from corporeal.embodiment import collision, open_robot
+from corporeal.geometry import Array
+from corporeal.teleoperation.arm_model import ArmModel
+from corporeal.teleoperation.clearance import Clearance, floor
+from corporeal.teleoperation.hand_objective import HandGoal, HandObjective, JointObjective
+from corporeal.teleoperation.operator_input import (
+    InputTimes,
+    OperatorHand,
+    OperatorInput,
+    read_inputs,
+)
+from corporeal.teleoperation.safety_filter import Objective, SafetyFilter
+from corporeal.teleoperation.session import BodyState, TeleoperationSession
+
+DT_S, TICK_NS = 0.01, 10_000_000
+# Of the independent checker: less than this between two links is a violation, m.
+LEAST_M = 0.0
+
+
+def make_limb() -> SafetyFilter:
+    arms = ArmModel(open_robot("g1"))
+    return SafetyFilter(arms, Clearance(arms, [floor()]))
+
+
+def hostile(limb: SafetyFilter, count: int, seed: int) -> Iterator[Objective]:
+    """Commands that nobody sane gives, in stretches of 50 of one kind."""
+    rng = np.random.default_rng(seed)
+    arms, rest = limb.arms, limb.positions.copy()
+    turned = {side: arms.hand(side)[1] for side in arms.hands}
+    for number in range(count):
+        if number % 50 == 0:
+            kind = int(rng.integers(4))
+            goal = {side: rng.normal((0.2, 0.0, 1.0), (0.4, 0.4, 0.4)) for side in arms.hands}
+            joints = rng.uniform(arms.lower - 1, arms.upper + 1)
+        if kind == 0:
+            yield JointObjective(joints, rng.normal(0, 20, len(rest)))
+        elif kind == 1:
+            yield JointObjective(rng.normal(0, 3, len(rest)), np.zeros(len(rest)))
+        elif kind == 2:
+            yield HandObjective({s: HandGoal(goal[s], turned[s]) for s in arms.hands}, rest)
+        else:
+            leaps = {s: HandGoal(rng.normal(0, 3, 3), turned[s]) for s in arms.hands}
+            yield HandObjective(leaps, rest)
+
+
+def attack(count: int, seed: int) -> tuple[int, float, Array]:
+    """Violations among adversarial commands, the least distance, and seconds of each step."""
+    limb = make_limb()
+    checker = collision.CollisionModel(limb.arms.robot)
+    body, seconds, made = limb.arms.body, np.zeros(count), []
+    violations, least, before = 0, np.inf, limb.rates.copy()
+    for number, objective in enumerate(hostile(limb, count, seed)):
+        begin = time.thread_time()
+        command = limb.step(objective, DT_S)
+        seconds[number] = time.thread_time() - begin
+        gain = np.abs(command.rates - before) / DT_S
+        before = command.rates
+        inside = (command.positions >= limb.arms.lower) & (command.positions <= limb.arms.upper)
+        bound = inside.all() and (np.abs(command.rates) <= limb.speed + 1e-9).all()
+        violations += int(not (bound and (gain <= limb.acceleration + 1e-6).all()))
+        row = body.copy()
+        row[limb.arms.columns] = command.positions
+        made.append(row)
+        if len(made) == 500 or number == count - 1:
+            apart = checker.distances(np.array(made)).minimum_m
+            violations += int((apart < LEAST_M).sum())
+            least = min(least, float(apart.min()))
+            made = []
+    return violations, least, seconds
+
+
+def follow(capture: Path) -> tuple[Array, float, float]:
+    """Seconds of each tick over a capture, its greatest jerk, and the hands' median error."""
+    limb = make_limb()
+    session = TeleoperationSession(limb)
+    body = BodyState(0, limb.arms.body, limb.arms.base)
+    rows = list(read_inputs(capture))
+    offset = 1_000_000_000 - rows[0].times.received_ns
+    seconds, rates, errors, number = [], [], [], 0
+    now_ns = 1_000_000_000
+    while number < len(rows):
+        now_ns += TICK_NS
+        while number < len(rows) and rows[number].times.received_ns + offset <= now_ns:
+            times = rows[number].times
+            moved = replace(times, received_ns=times.received_ns + offset)
+            session.receive(replace(rows[number], times=moved))
+            number += 1
+        if session.state in ("inert", "hold"):
+            session.ask("engage", now_ns)
+        begin = time.thread_time()
+        tick = session.tick(now_ns, body)
+        seconds.append(time.thread_time() - begin)
+        rates.append(tick.arms.rates)
+        for side, goal in tick.wanted.items():
+            limb.arms.place(tick.arms.positions)
+            turn, base = limb.arms.base_rotation, limb.arms.base[:3]
+            errors.append(np.linalg.norm(limb.arms.hand(side)[0] - base - turn @ goal.position))
+    gains = np.diff(np.array(rates), axis=0) / DT_S
+    jerk = float(np.percentile(np.abs(np.diff(gains, axis=0)) / DT_S, 99.9))
+    return np.array(seconds), jerk, float(np.median(errors))
+
+
+def reach(paths: int, seed: int) -> Array:
+    """How far (m) the hands are from moving goals that the arms can reach."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(paths):
+        limb = make_limb()
+        arms, home = limb.arms, limb.positions.copy()
+        phase, size = rng.uniform(0, 6.28, 14), rng.uniform(0.05, 0.25, 14)
+        for step in range(300):
+            ease = min(step / 100, 1.0)
+            angles = home + ease * size * (np.sin(0.02 * step + phase) - np.sin(phase))
+            clipped = np.clip(angles, limb.lower, limb.upper)
+            arms.place(clipped)
+            goals = {side: HandGoal(*arms.hand(side)) for side in arms.hands}
+            command = limb.step(HandObjective(goals, home), DT_S)
+            if step > 100:
+                arms.place(command.positions)
+                for side in arms.hands:
+                    found.append(np.linalg.norm(arms.hand(side)[0] - goals[side].position))
+    return np.array(found)
+
+
+def hold_times(trials: int, seed: int) -> Array:
+    """Seconds from the last message to the tick that holds, of streams cut at any moment."""
+    rng = np.random.default_rng(seed)
+    found, pose = [], np.array([0.3, 0.2, 1.2, 1.0, 0.0, 0.0, 0.0])
+    limb = make_limb()
+    start = limb.positions.copy()
+    body = BodyState(0, limb.arms.body, limb.arms.base)
+    for _ in range(trials):
+        limb.start_at(start)
+        session, now_ns = TeleoperationSession(limb), 1_000_000_000
+        cut_ns = now_ns + int(rng.uniform(0.1e9, 0.4e9))
+        sent_ns = now_ns
+        sequence = last_ns = 0
+        while True:
+            now_ns += TICK_NS
+            while sent_ns <= min(now_ns, cut_ns):
+                sequence, last_ns = sequence + 1, sent_ns
+                hand = OperatorHand("controller", 1, pose, clutch=True)
+                times = InputTimes(sent_ns, sent_ns)
+                session.receive(OperatorInput(sequence, times, right=hand))
+                sent_ns += int(rng.normal(11.1e6, 1e6))
+            if session.tick(now_ns, body).state == "hold":
+                found.append((now_ns - last_ns) / 1e9)
+                break
+    return np.array(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--commands", type=int, default=20_000)
+    parser.add_argument("--capture", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    violations, least, seconds = attack(given.commands, given.seed)
+    print(f"| violations, adversarial commands | {violations} of {given.commands} | 0 |")
+    print(f"| least distance, independent checker | {1e3 * least:.1f} mm | > 0 |")
+    print(f"| CPU of a step, adversarial: median, p99 | {_ms(seconds)} | 0.5, 2 ms |")
+    far = reach(10, given.seed)
+    print(f"| reachable goals: median, p99 | {1e3 * np.median(far):.2f}, "
+          f"{1e3 * np.percentile(far, 99):.2f} mm | 3 mm |")  # fmt: skip
+    held = hold_times(200, given.seed)
+    print(f"| hold after the last message, 200 cuts: median, most | {1e3 * np.median(held):.0f}, "
+          f"{1e3 * held.max():.0f} ms | 100 ms |")  # fmt: skip
+    if given.capture is not None:
+        ticks, jerk, error = follow(given.capture)
+        print(f"| CPU of a tick over the capture: median, p99 | {_ms(ticks)} | 0.5, 2 ms |")
+        print(f"| jerk over the capture, p99.9 | {jerk:.0f} rad/s3 | 1500 |")
+        print(f"| hands to goals over the capture, median | {1e3 * error:.1f} mm | - |")
+
+
+def _ms(seconds: Array) -> str:
+    return f"{1e3 * np.median(seconds):.2f}, {1e3 * np.percentile(seconds, 99):.2f} ms"
+
+
+if __name__ == "__main__":
+    main()
