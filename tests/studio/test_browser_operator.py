@@ -88,9 +88,9 @@ def _drag(page: Page, robot: OperatorStandIn) -> None:
     comes_to(page, lambda: robot.last.right and robot.last.right.clutch, True)
     page.mouse.move(x, y - 40, steps=4)
     comes_to(page, lambda: bool(_place(robot)[2] - before[2] > 0.02), True)
-    page.mouse.wheel(0, -200)
     ahead = _place(robot)[0]
-    comes_to(page, lambda: bool(_place(robot)[0] > ahead - 1e-9), True)
+    page.mouse.wheel(0, -200)
+    comes_to(page, lambda: bool(_place(robot)[0] > ahead + 0.04), True)
     page.mouse.up()
     comes_to(page, lambda: robot.last.right and robot.last.right.clutch, False)
 
@@ -180,6 +180,7 @@ def test_a_headset_sends_what_it_sees_and_nothing_old(
 def _moves_as_set(page: Page, robot: OperatorStandIn, kind: str, side: str, tracker: str) -> None:
     """Where a device is moved by the emulator, there goes what the robot's side reads of it."""
     places = []
+    comes_to(page, lambda: _pose_of(robot, side, tracker) is not None, True)
     for place in ([0.1, 1.1, -0.4], [0.3, 1.35, -0.5]):
         before = _pose_of(robot, side, tracker)
         page.evaluate(f"headset.{kind}.{side}.position.set({', '.join(map(str, place))})")

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import type { HostState } from "./host";
+import { type HostState, plainName } from "./host";
 import { SIDES, type Side } from "./input";
 import type { Operator } from "./operator";
 import { hidOf } from "./space_mouse";
@@ -14,11 +14,11 @@ export function HandControls({ operator, state }: { operator: Operator; state: H
         <HandCard key={side} operator={operator} side={side} state={state} />
       ))}
       {state && state.limits.length > 0 && (
-        <p className="hands-note warn">At a limit: {state.limits.map(plain).join(", ")}</p>
+        <p className="hands-note warn">At a limit: {state.limits.map(plainName).join(", ")}</p>
       )}
       {state?.near.slice(0, 2).map(([first, second, far]) => (
         <p key={`${first} ${second}`} className={`hands-note ${far < 0.02 ? "bad" : ""}`}>
-          {plain(first)} and {plain(second)}: {(1000 * far).toFixed(0)} mm apart
+          {plainName(first)} and {plainName(second)}: {(1000 * far).toFixed(0)} mm apart
         </p>
       ))}
       {hidOf() && (
@@ -111,9 +111,4 @@ function Fact({ name, value, isBad }: { name: string; value: string; isBad: bool
       <dd className={isBad ? "num bad" : "num"}>{value}</dd>
     </div>
   );
-}
-
-/** left_wrist_yaw_joint as people say it. */
-function plain(name: string): string {
-  return name.replace(/_(joint|link)$/, "").replaceAll("_", " ");
 }

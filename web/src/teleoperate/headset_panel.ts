@@ -1,7 +1,7 @@
 // What the headset shows in words: a canvas with state, hint, recording and buttons.
 import type { HostState } from "./host";
-import { adviceOf, STATE_WORDS } from "./host";
-import type { Command } from "./input";
+import { adviceOf, plainName, STATE_WORDS } from "./host";
+import { type Command, SIDES } from "./input";
 
 export const PANEL = { width: 1024, height: 640 };
 
@@ -69,7 +69,9 @@ export function drawPanel(
   ink.font = "34px sans-serif";
   const advice = state ? adviceOf(state, "headset") : "The robot's side does not answer.";
   ink.fillText(advice, 24, 165, PANEL.width - 48);
-  ink.fillText(`${recordingText(state)}${instruction}`, 24, 220, PANEL.width - 48);
+  const trouble = troubleText(state);
+  ink.fillStyle = trouble ? "#ffcf5c" : "#ffffff";
+  ink.fillText(trouble || `${recordingText(state)}${instruction}`, 24, 220, PANEL.width - 48);
   for (const button of BUTTONS) {
     ink.fillStyle =
       button.command === "stop" ? "#c5221f" : button === pointed ? "#5b6472" : "#30343c";
@@ -84,6 +86,17 @@ export function drawPanel(
       button.width - 16,
     );
   }
+}
+
+/** What keeps the robot's hands from where the operator's are. */
+function troubleText(state: HostState | null): string {
+  const far = SIDES.filter((side) => (state?.hands[side]?.reach ?? 0) > 1);
+  if (far.length) return `Out of reach: ${far.join(", ")} hand.`;
+  const near = state?.near.find(([, , metres]) => metres < 0.02);
+  if (near)
+    return `${plainName(near[0])} and ${plainName(near[1])}: ${(1000 * near[2]).toFixed(0)} mm.`;
+  if (state?.limits.length) return `At a limit: ${state.limits.map(plainName).join(", ")}.`;
+  return "";
 }
 
 function recordingText(state: HostState | null): string {

@@ -118,3 +118,8 @@ export interface PictureHead {
   camera: string;
   time_ns: number;
 }
+
+/** left_wrist_yaw_joint as people say it. */
+export function plainName(name: string): string {
+  return name.replace(/_(joint|link)$/, "").replaceAll("_", " ");
+}

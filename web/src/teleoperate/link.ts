@@ -71,6 +71,8 @@ export class Link {
   /** An input, as a message of its own. */
   send(input: OperatorInput): void {
     const { socket } = this;
+    // Whoever looks on does not drive: the host would refuse every message.
+    if (this.view.welcome?.role === "spectator") return;
     if (socket?.readyState !== WebSocket.OPEN || socket.bufferedAmount > mostWaitingBytes) return;
     socket.send(encodeInput(input, this.sequence, performance.now()));
     this.sequence += 1;

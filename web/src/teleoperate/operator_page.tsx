@@ -22,6 +22,18 @@ const keys: { keys: string[]; does: string; command: Command }[] = [
   { keys: ["n"], does: "The last demonstration failed", command: "failure" },
 ];
 
+/** What `Keyboard` does while a key is down; listed here, heard there. */
+const held: { keys: string[]; does: string }[] = [
+  { keys: ["Space"], does: "Clutch: while held, the robot's hand follows" },
+  { keys: ["Arrows"], does: "The hand: left, right, ahead, back; with Shift it turns" },
+  { keys: ["PageUp", "PageDown"], does: "The hand: up, down" },
+  { keys: ["G key"], does: "Close or open the hand" },
+  { keys: ["1 key", "2 key"], does: "Move the left, the right hand" },
+  { keys: ["W A S D"], does: "Walk" },
+  { keys: ["Q E"], does: "Turn left, right" },
+  { keys: ["Esc"], does: "Stop, always" },
+];
+
 /** The operator's page: state first, stop always, the robot and what it sees between them. */
 export function OperatorPage({ operator }: { operator: Operator }) {
   const { link } = operator;
@@ -34,6 +46,14 @@ export function OperatorPage({ operator }: { operator: Operator }) {
     { keys: ["t"], does: "Start or end a demonstration", run: operator.take },
     { keys: ["?"], does: "List the keys", run: () => setHelp(true) },
   ]);
+  useShortcuts(
+    "Hands and walking",
+    held.map((each) => ({ ...each, run: () => {} })),
+  );
+  useEffect(() => {
+    window.addEventListener("click", letGoOfButton);
+    return () => window.removeEventListener("click", letGoOfButton);
+  }, []);
   useEffect(() => {
     document.title = `${state?.state ?? "no link"} · Corporeal teleoperation`;
   }, [state?.state]);
@@ -77,6 +97,12 @@ export function OperatorPage({ operator }: { operator: Operator }) {
       {help && <HelpDialog onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** A button that was clicked keeps no focus: Enter engages, and does not press it again. */
+function letGoOfButton(event: MouseEvent): void {
+  if (event.detail > 0 && document.activeElement instanceof HTMLButtonElement)
+    document.activeElement.blur();
 }
 
 function Commands({ operator }: { operator: Operator }) {

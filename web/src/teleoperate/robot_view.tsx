@@ -69,7 +69,8 @@ export function RobotView({ operator, state, welcome }: Props) {
       </div>
       {trouble && <p className="robot-trouble">{trouble}</p>}
       <figcaption>
-        Drag a ring to move its hand; wheel: depth; Shift: turn. Elsewhere the view turns.
+        Drag a ring to move its hand (wheel: depth, Shift: turn), or hold <kbd>Space</kbd> and use
+        the arrows. <kbd>G</kbd> closes it.
       </figcaption>
     </figure>
   );

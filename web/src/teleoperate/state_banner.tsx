@@ -32,6 +32,7 @@ export function StateBanner({ view, isInHeadset }: { view: LinkView; isInHeadset
 }
 
 function driverOf({ state, welcome }: LinkView): string {
-  if (welcome?.role === "spectator") return "you look on and may only stop";
+  if (welcome?.role === "spectator")
+    return "you look on, and may stop; once the page that drives is closed, reload to drive";
   return state?.driver === "policy" ? "the policy drives" : "you drive";
 }
