@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { type HostState, plainName } from "./host";
+import { type HostState, NEAR_M, plainName, TOO_NEAR_M } from "./host";
 import { SIDES, type Side } from "./input";
 import type { Operator } from "./operator";
 import { hidOf } from "./space_mouse";
@@ -16,11 +16,14 @@ export function HandControls({ operator, state }: { operator: Operator; state: H
       {state && state.limits.length > 0 && (
         <p className="hands-note warn">At a limit: {state.limits.map(plainName).join(", ")}</p>
       )}
-      {state?.near.slice(0, 2).map(([first, second, far]) => (
-        <p key={`${first} ${second}`} className={`hands-note ${far < 0.02 ? "bad" : ""}`}>
-          {plainName(first)} and {plainName(second)}: {(1000 * far).toFixed(0)} mm apart
-        </p>
-      ))}
+      {state?.near
+        .filter(([, , far]) => far < NEAR_M)
+        .slice(0, 2)
+        .map(([first, second, far]) => (
+          <p key={`${first} ${second}`} className={`hands-note ${far < TOO_NEAR_M ? "bad" : ""}`}>
+            {plainName(first)} and {plainName(second)}: {(1000 * far).toFixed(0)} mm apart
+          </p>
+        ))}
       {hidOf() && (
         <button
           type="button"

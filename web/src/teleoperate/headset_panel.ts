@@ -1,6 +1,6 @@
 // What the headset shows in words: a canvas with state, hint, recording and buttons.
 import type { HostState } from "./host";
-import { adviceOf, plainName, STATE_WORDS } from "./host";
+import { adviceOf, plainName, STATE_WORDS, TOO_NEAR_M } from "./host";
 import { type Command, SIDES } from "./input";
 
 export const PANEL = { width: 1024, height: 640 };
@@ -92,7 +92,7 @@ export function drawPanel(
 function troubleText(state: HostState | null): string {
   const far = SIDES.filter((side) => (state?.hands[side]?.reach ?? 0) > 1);
   if (far.length) return `Out of reach: ${far.join(", ")} hand.`;
-  const near = state?.near.find(([, , metres]) => metres < 0.02);
+  const near = state?.near.find(([, , metres]) => metres < TOO_NEAR_M);
   if (near)
     return `${plainName(near[0])} and ${plainName(near[1])}: ${(1000 * near[2]).toFixed(0)} mm.`;
   if (state?.limits.length) return `At a limit: ${state.limits.map(plainName).join(", ")}.`;

@@ -86,6 +86,11 @@ export type HostMessage =
   | { kind: "pong"; sent_ms: number; host_ns?: number }
   | { kind: "error"; message: string };
 
+/** Links nearer than this are about to hold the hands back; shoulders at rest are twice as far. */
+export const TOO_NEAR_M = 0.01;
+/** Nearer than this they are worth a line. */
+export const NEAR_M = 0.03;
+
 /** What each state is called, so that one look is enough. */
 export const STATE_WORDS: Record<StateWord, string> = {
   inert: "READY",

@@ -22,11 +22,12 @@ import { thingColour } from "../scene/palette";
 import type { Stage } from "../scene/stage";
 import { lookFrom } from "../scene/viewpoint";
 import { fromXr, toXr } from "./axes";
-import type { HostState, Thing } from "./host";
+import { type HostState, type Thing, TOO_NEAR_M } from "./host";
 import { type Pose, SIDES, type Side } from "./input";
 
 const markerM = 0.035;
-const tooNearM = 0.02;
+/** Without a graphics card a picture takes the time in which input is sent: few are drawn. */
+const frugalMs = 250;
 
 /** A goal to be dragged (ring), where the hand is (ball), and what lies between them. */
 class HandMarker {
@@ -80,6 +81,7 @@ export class RobotScene {
   private readonly pelvis = new Group();
   private readonly markers: Record<Side, HandMarker>;
   private readonly things = new Map<string, Mesh>();
+  private shownMs = 0;
 
   constructor(readonly stage: Stage) {
     this.materials = makeMaterials(stage.palette, stage.isFrugal);
@@ -117,6 +119,9 @@ export class RobotScene {
 
   show(state: HostState, joints: readonly string[]): void {
     const { figure, ghost } = this;
+    const now = performance.now();
+    if (this.stage.isFrugal && now - this.shownMs < frugalMs) return;
+    this.shownMs = now;
     if (state.base) {
       const { position, rotation } = fromXr(state.base);
       for (const root of [this.pelvis, figure?.root, ghost?.root]) {
@@ -150,7 +155,8 @@ export class RobotScene {
       );
     }
     this.showThings(state.things ?? []);
-    this.stage.moved();
+    if (this.stage.isFrugal) this.stage.invalidate();
+    else this.stage.moved();
   }
 
   /** Joints that hold the command back, and links that are too near to each other. */
@@ -160,7 +166,7 @@ export class RobotScene {
     const limited = new Set(
       figure.model.joints.filter((joint) => state.limits.includes(joint.name)).map((j) => j.child),
     );
-    const tooNear = state.near.filter(([, , far]) => far < tooNearM);
+    const tooNear = state.near.filter(([, , far]) => far < TOO_NEAR_M);
     const near = new Set(tooNear.flatMap((pair) => pair.slice(0, 2)));
     for (const mesh of figure.meshes)
       mesh.material = near.has(mesh.name)

@@ -3,7 +3,7 @@ import type { RobotModel } from "../api/schema";
 import { onTheme } from "../parts/colours";
 import { Stage } from "../scene/stage";
 import { HandDrag } from "./hand_drag";
-import type { HostState, Welcome } from "./host";
+import { type HostState, TOO_NEAR_M, type Welcome } from "./host";
 import { SIDES } from "./input";
 import type { Operator } from "./operator";
 import { RobotScene } from "./robot_scene";
@@ -100,11 +100,12 @@ function tagHands(parent: HTMLElement | null, { drag }: Shown, state: HostState)
     if (!tag) return;
     tag.hidden = !at;
     if (!at) return;
-    tag.style.transform = `translate(${at.x + 18}px, ${at.y - 30}px)`;
+    const most = (parent?.parentElement?.clientWidth ?? 0) - tag.offsetWidth - 4;
+    tag.style.transform = `translate(${Math.min(at.x + 18, most)}px, ${at.y - 30}px)`;
     const reach = state.hands[side]?.reach ?? null;
     const tooFar = (reach ?? 0) > 1;
     const near = state.near.find(
-      ([first, second, far]) => far < 0.03 && `${first} ${second}`.includes(side),
+      ([first, second, far]) => far < TOO_NEAR_M && `${first} ${second}`.includes(side),
     );
     tag.dataset.bad = String(tooFar || near !== undefined);
     tag.textContent = tooFar
