@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
+from tests.calibration.marker_pictures import draw, pose
 from tests.calibration.test_force import rests
 from typer.testing import CliRunner, Result
 
+from corporeal.calibration.board import open_board
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
 from corporeal.geometry import quaternion_from_matrix
@@ -103,3 +106,41 @@ def test_what_cannot_be_calibrated_is_said_in_a_sentence(tmp_path: Path) -> None
         result = _run("calibrate", *arguments)
         with pytest.raises(CorporealError, match=said):
             raise result.exception  # type: ignore[misc]
+
+
+def _views_of(folder: Path, sides: int, seed: int) -> None:
+    """Pictures of the marker's board from several sides, as one camera sees them."""
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(seed)
+    for number in range(sides):
+        turn = ((0.6, 0, 0), (-0.6, 0, 0), (0, 0.6, 0.5), (0, -0.6, 0))[number % 4]
+        x, y = ((-0.07, -0.05), (0.07, -0.05), (0.0, 0.05))[number % 3]
+        shown = draw([(open_board("charuco_a4"), pose(x, y, 0.35, turn))], rng)
+        Image.fromarray(shown).save(folder / f"{number}.png")
+
+
+@pytest.mark.slow
+def test_a_folder_of_cameras_becomes_one_document(tmp_path: Path) -> None:
+    for number, name in enumerate(("left", "right")):
+        _views_of(tmp_path / "cell" / name, 6, number)
+    asked = ("calibrate", "camera", tmp_path / "cell", "--max-uncertainty", "50", "--max-rms", "5")
+    station = tmp_path / "cell.yaml"
+    result = _run(*asked, "-o", station, "--report", tmp_path / "lens.png", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [each["camera"]["name"] for each in told["cameras"]] == ["left", "right"]
+    kept = Calibration.load(station).cameras
+    assert [camera.name for camera in kept] == ["left", "right"]
+    for camera in kept:
+        assert camera.focal_px is not None
+        assert camera.focal_px[0] == pytest.approx(600, rel=0.05)
+    assert (tmp_path / "lens_left.png").is_file()
+    assert (tmp_path / "lens_right.png").is_file()
+    refused = _run(*asked, "--name", "head")
+    assert "--name, got head for 2 cameras (left, right)" in str(refused.exception)
+    # A camera that cannot be solved keeps the other out as well: no half of a document is written.
+    for path in sorted((tmp_path / "cell" / "right").iterdir())[2:]:
+        path.unlink()
+    refused = _run(*asked, "-o", tmp_path / "new.yaml")
+    assert "right: 2 of 2 pictures show charuco_a4" in str(refused.exception)
+    assert not (tmp_path / "new.yaml").exists()

@@ -76,6 +76,32 @@ def find_views(
     return FoundViews(tuple(views), count, first.pixels.shape[1], first.pixels.shape[0])
 
 
+def cameras_in(source: Path) -> dict[str, Path]:
+    """The sub-folders of pictures and the movies of a folder, by the camera they are named after.
+
+    Empty for all else: pictures that lie in the folder itself are of one camera.
+    """
+    if not source.is_dir():
+        return {}
+    refuse_links_out(source)
+    inside = sorted(source.iterdir())
+    if any(path.suffix.lower() in IMAGES for path in inside):
+        return {}
+    found: dict[str, Path] = {}
+    for path in inside:
+        is_folder = path.is_dir() and any(each.suffix.lower() in IMAGES for each in path.iterdir())
+        if not is_folder and path.suffix.lower() not in MOVIES:
+            continue
+        name = path.name if is_folder else path.stem
+        if name in found:
+            raise CorporealError(
+                f"{source} holds {found[name].name} and {path.name}, got camera {name} twice; "
+                "expected one source for each. Take one of them away."
+            )
+        found[name] = path
+    return found
+
+
 def moment_of(name: str) -> str:
     """What a picture is called where others were taken at the same moment: without its ending."""
     path = Path(name)

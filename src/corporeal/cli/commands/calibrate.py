@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -17,6 +18,7 @@ from corporeal.calibration.camera import (
     camera_settings,
 )
 from corporeal.calibration.certainty import (
+    HalvesDifference,
     UncertaintyMap,
     compare_halves,
     describe_camera,
@@ -28,7 +30,7 @@ from corporeal.calibration.files import (
     keep_camera,
 )
 from corporeal.calibration.guidance import NextView, guessed_lens, next_views
-from corporeal.calibration.views import FoundViews, find_views
+from corporeal.calibration.views import FoundViews, cameras_in, find_views
 from corporeal.cli import (
     calibration_checks,
     calibration_guide,
@@ -54,6 +56,10 @@ from corporeal.cli.output import (
     show_progress,
 )
 from corporeal.errors import CorporealError
+from corporeal.protocol.calibration import CameraCalibration
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _app = group("Calibrate cameras, hand and eye, and force sensors, with stated uncertainty.")
 
@@ -98,7 +104,12 @@ def board(
 
 @_app.command()
 def camera(
-    source: Annotated[Path, argument("A folder of pictures, a movie, or an episode.")],
+    source: Annotated[
+        Path,
+        argument(
+            "A folder of pictures, a movie, an episode, or a folder with one for each camera."
+        ),
+    ],
     board: BoardOption = "charuco_a4",
     lens: LensOption = "pinhole",
     stream: Annotated[str | None, option("Which camera of an episode.")] = None,
@@ -116,6 +127,7 @@ def camera(
 ) -> None:
     """Solve a camera from pictures of a board, and say how sure its pixels are, and where.
 
+    Of a folder with a sub-folder or a movie for each camera all go into one document.
     Exit 1 when it is not as sure as asked; the answer says which pictures to take next.
 
     Example: [bold]corporeal calibrate camera photographs --board charuco_a4 -o cell.yaml[/bold]
@@ -126,61 +138,121 @@ def camera(
     target = open_board(board)
     if square_mm is not None:
         target = target.measured(square_m=square_mm / 1e3)
-    with show_progress("looking for the board") as bar:
-        seen = find_views(source, target, stream=stream, every=every, progress=bar.advance)
-    if len(seen.views) < FEWEST_VIEWS:
-        _say_what_to_take(seen, settings, target)
-    solution = calibrate_camera(seen.views, target, seen.width, seen.height, settings)
-    stated = uncertainty_map(solution, distance)
-    halves = compare_halves(seen.views, target, seen.width, seen.height, settings)
-    is_good = solution.rms_px <= max_rms and stated.mean_px <= max_uncertainty
-    wanted = [] if is_good else next_views(solution, target, solution.lens, count=3,
-                                           distance_m=distance)  # fmt: skip
-    called = name or (stream or source.stem).rpartition("/")[2]
-    record = camera_record(called, solution, stated)
-    if out is not None:
-        keep_camera(out, record)
-    if report is not None:
-        save_picture(
-            plot_camera(
-                solution, stated, [view.outline for view in wanted], f"{called}: {lens} lens"
-            ),
-            report,
+    asked = _Asked(target, settings, lens, stream, every, distance, max_rms, max_uncertainty)
+    several = cameras_in(source)
+    if several and name is not None:
+        raise CorporealError(
+            f"--name, got {name} for {len(several)} cameras ({', '.join(several)}); expected none. "
+            "Each goes by its folder or movie."
         )
-    if as_json:
-        print_json({
-            "camera": record.model_dump(mode="json", exclude_none=True), "is_good": is_good,
-            "pictures": seen.pictures, "views": len(seen.views), "rms_px": solution.rms_px,
-            "uncertainty_px": {"middle": stated.middle_px, "mean": stated.mean_px,
-                               "largest": stated.largest_px, "distance_m": stated.distance_m},
-            "halves_px": None if halves is None else halves.mean_px,
-            "next": [view.words for view in wanted], "out": out, "report": report,
-        })  # fmt: skip
+    sources = several or {name or (stream or source.stem).rpartition("/")[2]: source}
+    # All are solved before anything is written: a camera that cannot be leaves no half document.
+    solved = [_solve(path, called, asked) for called, path in sources.items()]
+    for each in solved:
+        if out is not None:
+            keep_camera(out, each.record)
+        if report is not None:
+            drawn = report.with_stem(f"{report.stem}_{each.called}") if several else report
+            save_picture(_picture(each, lens), drawn)
+    is_good = all(each.is_good for each in solved)
+    if as_json and several:
+        parts = [{"source": path, **_values(each)}
+                 for path, each in zip(sources.values(), solved, strict=True)]  # fmt: skip
+        print_json({"cameras": parts, "is_good": is_good, "out": out, "report": report})
+    elif as_json:
+        print_json({**_values(solved[0]), "out": out, "report": report})
     else:
-        _show_camera(solution, stated, seen.pictures)
-        if halves is not None and not halves.is_explained:
-            console().print(
-                f"two halves of the pictures differ by {halves.mean_px:.2f} px, more than they "
-                "explain: blurred pictures, a lens with autofocus, or a bent board",
-                style="yellow",
-            )
-        _show_verdict(is_good, wanted, f"rms {max_rms:g} px, uncertainty {max_uncertainty:g} px")
-        _show_written(out, report)
+        for each in solved:
+            if several:
+                console().print(f"{each.called}:")
+            _show_camera(each)
+            _show_verdict(each, f"rms {max_rms:g} px, uncertainty {max_uncertainty:g} px")
+        _show_written(out, None if several else report)
     if not is_good:
         raise typer.Exit(1)
 
 
-def _say_what_to_take(seen: FoundViews, settings: CameraSettings, target: Board) -> None:
+@dataclass(frozen=True)
+class _Asked:
+    """What a camera is solved with, and how sure it has to be."""
+
+    board: Board
+    settings: CameraSettings
+    lens: str
+    stream: str | None
+    every: int
+    distance_m: float | None
+    max_rms_px: float
+    max_uncertainty_px: float
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """A camera as it came out, and which views to take next where it is not as sure as asked."""
+
+    called: str
+    seen: FoundViews
+    solution: CameraSolution
+    stated: UncertaintyMap
+    halves: HalvesDifference | None
+    wanted: list[NextView]
+    is_good: bool
+
+    @property
+    def record(self) -> CameraCalibration:
+        return camera_record(self.called, self.solution, self.stated)
+
+
+def _solve(source: Path, called: str, asked: _Asked) -> _Solved:
+    board, settings = asked.board, asked.settings
+    with show_progress(f"looking for the board of {called}") as bar:
+        seen = find_views(source, board, stream=asked.stream, every=asked.every,
+                          progress=bar.advance)  # fmt: skip
+    if len(seen.views) < FEWEST_VIEWS:
+        _say_what_to_take(source, seen, settings, board)
+    solution = calibrate_camera(seen.views, board, seen.width, seen.height, settings)
+    stated = uncertainty_map(solution, asked.distance_m)
+    halves = compare_halves(seen.views, board, seen.width, seen.height, settings)
+    is_good = solution.rms_px <= asked.max_rms_px and stated.mean_px <= asked.max_uncertainty_px
+    wanted = [] if is_good else next_views(solution, board, solution.lens, count=3,
+                                           distance_m=asked.distance_m)  # fmt: skip
+    return _Solved(called, seen, solution, stated, halves, wanted, is_good)
+
+
+def _picture(solved: _Solved, lens: str) -> Figure:
+    outlines = [view.outline for view in solved.wanted]
+    title = f"{solved.called}: {lens} lens"
+    figure: Figure = plot_camera(solved.solution, solved.stated, outlines, title)
+    return figure
+
+
+def _values(solved: _Solved) -> dict[str, Any]:
+    stated, halves = solved.stated, solved.halves
+    return {
+        "camera": solved.record.model_dump(mode="json", exclude_none=True),
+        "is_good": solved.is_good, "pictures": solved.seen.pictures,
+        "views": len(solved.seen.views), "rms_px": solved.solution.rms_px,
+        "uncertainty_px": {"middle": stated.middle_px, "mean": stated.mean_px,
+                           "largest": stated.largest_px, "distance_m": stated.distance_m},
+        "halves_px": None if halves is None else halves.mean_px,
+        "next": [view.words for view in solved.wanted],
+    }  # fmt: skip
+
+
+def _say_what_to_take(
+    source: Path, seen: FoundViews, settings: CameraSettings, target: Board
+) -> None:
     lens = guessed_lens(settings.model, seen.width, seen.height)
     asked = next_views(None, target, lens, views=seen.views, count=3)
     wanted = "; ".join(view.words for view in asked)
     raise CorporealError(
-        f"{len(seen.views)} of {seen.pictures} pictures show {target.reference}; expected "
-        f"{FEWEST_VIEWS} or more. Check the board's document, then take: {wanted}."
+        f"{source}: {len(seen.views)} of {seen.pictures} pictures show {target.reference}; "
+        f"expected {FEWEST_VIEWS} or more. Check the board's document, then take: {wanted}."
     )
 
 
-def _show_camera(solution: CameraSolution, stated: UncertaintyMap, count: int) -> None:
+def _show_camera(solved: _Solved) -> None:
+    solution, stated, count = solved.solution, solved.stated, solved.seen.pictures
     console().print(f"{len(solution.views)} of {count} pictures show {solution.board.reference}")
     for line in describe_camera(solution, stated):
         console().print(line)
@@ -193,13 +265,19 @@ def _show_camera(solution: CameraSolution, stated: UncertaintyMap, count: int) -
     console().print(table)
     bends = ", ".join(f"{value:.5f}" for value in solution.lens.distortion)
     console().print(f"distortion {bends}")
+    if solved.halves is not None and not solved.halves.is_explained:
+        console().print(
+            f"two halves of the pictures differ by {solved.halves.mean_px:.2f} px, more than they "
+            "explain: blurred pictures, a lens with autofocus, or a bent board",
+            style="yellow",
+        )
 
 
-def _show_verdict(is_good: bool, wanted: list[NextView], limits: str) -> None:
-    colour: Literal["green", "red"] = "green" if is_good else "red"
-    verdict = "good" if is_good else "not good enough"
+def _show_verdict(solved: _Solved, limits: str) -> None:
+    colour: Literal["green", "red"] = "green" if solved.is_good else "red"
+    verdict = "good" if solved.is_good else "not good enough"
     console().print(emphasise(verdict, f" (asked for: {limits})", style=colour))
-    for number, view in enumerate(wanted, 1):
+    for number, view in enumerate(solved.wanted, 1):
         console().print(f"take next, {number}: {view.words} (leaves {view.mean_px:.2f} px)")
 
 
