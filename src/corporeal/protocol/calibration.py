@@ -56,6 +56,34 @@ class ForceCalibration(Part):
     torque_rms_nm: NotNegative | None = Field(default=None, description="of poses left out")
 
 
+class VolumeRest(Part):
+    """A low marker while a foot stood."""
+
+    label: str
+    xyz: Vector
+
+
+class VolumeDistance(Part):
+    """Two markers on one bone, and how their distance differs within the reference clip."""
+
+    first: str
+    second: str
+    length_m: Positive
+    sigma_m: Positive
+
+
+class VolumeCalibration(Part):
+    """A mocap volume: how long its wand was in it, and the session's reference clip."""
+
+    wand_m: Positive | None = Field(default=None, description="the wand's true length")
+    rms_m: NotNegative | None = Field(default=None, description="of the wand's length")
+    scale: float | None = Field(default=None, description="0.001: a metre reads 1.001")
+    scale_sigma: NotNegative | None = None
+    extent_m: Vector | None = Field(default=None, description="where the wand's middle was")
+    rests: tuple[VolumeRest, ...] = Field(default=(), max_length=500)
+    distances: tuple[VolumeDistance, ...] = Field(default=(), max_length=500)
+
+
 class Calibration(Document):
     """What was measured of a station before episodes were recorded there.
 
@@ -69,6 +97,7 @@ class Calibration(Document):
     )
     cameras: tuple[CameraCalibration, ...] = ()
     force_sensors: tuple[ForceCalibration, ...] | None = None
+    volume: VolumeCalibration | None = Field(default=None, description="of motion capture")
     position_error_m: NotNegative | None = None
     rotation_error_rad: NotNegative | None = None
     sensor_serials: dict[str, str] = Field(default={}, description="sensor: number")

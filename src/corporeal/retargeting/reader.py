@@ -10,6 +10,7 @@ from pathlib import Path
 from corporeal.errors import UnknownNameError
 from corporeal.files import refuse_pointer
 from corporeal.registry import plugins
+from corporeal.retargeting.markers import Markers
 from corporeal.retargeting.motion import HumanMotion, MotionError
 
 MAX_BYTES = 1 << 31
@@ -34,11 +35,15 @@ class ClipHints:
 
 @dataclass(frozen=True)
 class MotionReader:
-    """One kind of file: `recognises` looks at its beginning, `read` reads it whole."""
+    """One kind of file: `recognises` looks at its beginning, `read` reads it whole.
+
+    `markers` reads what was measured, whoever or whatever wears it; None where a file holds none.
+    """
 
     recognises: Callable[[Path], bool]
     read: Callable[[Path, ClipHints], HumanMotion]
     description: str
+    markers: Callable[[Path], Markers] | None = None
 
 
 @cache
@@ -51,6 +56,23 @@ def read_motion(
     path: Path, hints: ClipHints | None = None, *, kind: str | None = None
 ) -> HumanMotion:
     """The motion in a file; raises MotionError with one sentence for one that holds none."""
+    return _reader_of(path, kind).read(path, hints or ClipHints())
+
+
+def read_markers(path: Path, *, kind: str | None = None) -> Markers:
+    """The markers in a file, in its own unit and axes; raises MotionError where it has none."""
+    reader = _reader_of(path, kind)
+    if reader.markers is None:
+        able = "; ".join(each.description for each in readers().values() if each.markers)
+        raise MotionError(
+            f"{path}: got {reader.description}; expected measured markers ({able}). "
+            "Export the markers."
+        )
+    return reader.markers(path)
+
+
+def _reader_of(path: Path, kind: str | None) -> MotionReader:
+    """The reader that is asked for or recognises the file, once it may be opened."""
     if not path.is_file():
         raise MotionError(f"{path}: no such file. Name a file of human motion.")
     refuse_pointer(path)
@@ -64,7 +86,7 @@ def read_motion(
         raise UnknownNameError("format of human motion", kind, known)
     for name, reader in known.items():
         if kind == name or (kind is None and reader.recognises(path)):
-            return reader.read(path, hints or ClipHints())
+            return reader
     raise MotionError(
         f"{path}: not a file of human motion that is known here, or cut off; expected one of "
         f"{', '.join(known)}. Copy it again, or name its kind with --format."

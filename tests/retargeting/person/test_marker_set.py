@@ -9,6 +9,7 @@ import pytest
 
 from corporeal.errors import DocumentError, UnknownNameError
 from corporeal.geometry import Array, matrix_from_rpy
+from corporeal.retargeting.markers import Markers
 from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
 from corporeal.retargeting.person.joint_centres import (
     CLUSTERS,
@@ -18,7 +19,7 @@ from corporeal.retargeting.person.joint_centres import (
     add_places,
     reachable,
 )
-from corporeal.retargeting.person.marker_motion import Markers, fill_lost, person_from_markers
+from corporeal.retargeting.person.marker_motion import fill_lost, person_from_markers
 from corporeal.retargeting.person.marker_set import (
     MARKER_SETS,
     MarkerSet,

@@ -8,4 +8,5 @@ from .station_document import force_record as force_record
 from .station_document import keep_camera as keep_camera
 from .station_document import keep_force as keep_force
 from .station_document import keep_pose as keep_pose
+from .station_document import keep_volume as keep_volume
 from .station_document import plain_name as plain_name

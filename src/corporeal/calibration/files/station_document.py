@@ -76,6 +76,13 @@ def keep_force(path: Path, record: ForceCalibration) -> Calibration:
     return _keep(path, _opened(path), "force_sensors", entry)
 
 
+def keep_volume(path: Path, values: dict[str, Any]) -> Calibration:
+    """Write what is known of the mocap volume; what `values` does not say stays."""
+    station = _opened(path)
+    station["volume"] = {**station.get("volume", {}), **values}
+    return _write(path, station)
+
+
 def _opened(path: Path) -> dict[str, Any]:
     """The station's document as plain values; one without parts where there is none yet."""
     if path.suffix not in (".yaml", ".yml"):
@@ -90,10 +97,15 @@ def _part(station: dict[str, Any], group: str, name: str) -> dict[str, Any]:
 
 
 def _keep(path: Path, station: dict[str, Any], group: str, entry: dict[str, Any]) -> Calibration:
-    """The document with one part new, a version higher, measured today."""
+    """The document with one part new."""
     others = [part for part in station.get(group, ()) if part["name"] != entry["name"]]
-    major, minor, patch = (int(number) for number in str(station["version"]).split("."))
     station[group] = [*others, entry]
+    return _write(path, station)
+
+
+def _write(path: Path, station: dict[str, Any]) -> Calibration:
+    """The document a version higher, measured today."""
+    major, minor, patch = (int(number) for number in str(station["version"]).split("."))
     station["version"] = f"{major}.{minor}.{patch + 1}" if major else "1.0.0"
     station["measured"] = datetime.now(UTC).date().isoformat()
     document = Calibration.model_validate(station)

@@ -27,3 +27,11 @@ from .marker_check import make_reference as make_reference
 from .marker_check import markers_of as markers_of
 from .standing import StationStanding as StationStanding
 from .standing import standing_of as standing_of
+from .volume_drift import KeptDistance as KeptDistance
+from .volume_drift import MarkerRest as MarkerRest
+from .volume_drift import VolumeDrift as VolumeDrift
+from .volume_drift import VolumeShape as VolumeShape
+from .volume_drift import measure_drift as measure_drift
+from .volume_drift import volume_shape as volume_shape
+from .wand import WandResult as WandResult
+from .wand import measure_wand as measure_wand

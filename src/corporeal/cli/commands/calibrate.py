@@ -1,4 +1,4 @@
-"""`corporeal calibrate`: boards to print, cameras, hand and eye, force sensors, checks."""
+"""`corporeal calibrate`: boards, cameras, hand and eye, force sensors, volumes, checks."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from corporeal.cli import (
     calibration_guide,
     calibration_hand,
     calibration_rig,
+    calibration_volume,
 )
 from corporeal.cli.calibration_guide import (
     BoardOption,
@@ -291,7 +292,7 @@ _app.command("hand-eye")(calibration_hand.hand_eye)
 for _run in (
     calibration_hand.force, calibration_rig.rig, calibration_rig.simulate,
     calibration_guide.guide, calibration_checks.reference, calibration_checks.verify,
-    calibration_checks.checks, calibration_checks.lift,
+    calibration_checks.checks, calibration_checks.lift, calibration_volume.volume,
 ):  # fmt: skip
     _app.command()(_run)
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from corporeal.episode.recording import Ledger, SourceItem
+from corporeal.episode.recording import Ledger
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
 from corporeal.retargeting.cleaning.gaps import fit_shape
+from corporeal.retargeting.markers import Markers
 from corporeal.retargeting.motion import (
     NEEDED,
     POINTS,
@@ -38,27 +39,6 @@ from corporeal.retargeting.reader import ClipHints
 _FILLED = 0.7
 # From the lowest to the highest marker of a body, and across it, in any posture, with props.
 _EXTENT_M = (0.7, 7.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Markers:
-    """Labelled markers (T, M, 3) as a file has them: its own unit and axes, NaN where not seen.
-
-    `up` is what the file claims; a body that stands the other way up is believed more. `rotations`
-    are of SEGMENTS by subject, in the file's axes, for programs that solved the skeleton. `beside`
-    is what the file holds that is no marker.
-    """
-
-    path: Path
-    format: str
-    labels: tuple[str, ...]
-    positions: Array
-    rate_hz: float
-    unit: str | None = None
-    up: str | None = None
-    rotations: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    beside: tuple[SourceItem, ...] = ()
 
 
 def person_from_markers(markers: Markers, hints: ClipHints) -> HumanMotion:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import left_out
 from corporeal.geometry import Array
+from corporeal.retargeting.markers import Markers
 from corporeal.retargeting.motion import HumanMotion, MotionError
-from corporeal.retargeting.person.marker_motion import Markers, person_from_markers
+from corporeal.retargeting.person.marker_motion import person_from_markers
 from corporeal.retargeting.reader import ClipHints, MotionReader
 
 BLOCK = 512
@@ -360,4 +361,4 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
     return person_from_markers(read_c3d(path), hints)
 
 
-READER = MotionReader(recognises, read, "C3D: labelled markers of an optical system")
+READER = MotionReader(recognises, read, "C3D: labelled markers of an optical system", read_c3d)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.geometry import Array, matrix_from_quaternion, normalise
+from corporeal.retargeting.markers import Markers
 from corporeal.retargeting.motion import HumanMotion, MotionError
 from corporeal.retargeting.person.marker_motion import (
-    Markers,
     numbers,
     open_rows,
     person_from_markers,
@@ -95,11 +95,38 @@ def read(path: Path, hints: ClipHints) -> HumanMotion:
         labels=labels,
         positions=positions,
         rate_hz=_rate(head.settings),
-        unit=_UNITS.get(head.settings.get("Length Units", "").lower()),
+        unit=_unit(head.settings),
         rotations=honest,
         notes=doubted,
     )
     return person_from_markers(markers, hints)
+
+
+def read_measured(path: Path) -> Markers:
+    """The markers that cameras saw, of a body or none; those that a solver placed are not read."""
+    with open_rows(path) as rows:
+        head = _head(path, rows)
+        seen = [thing for thing in head.positions if thing[0] == "Marker"]
+        if not seen:
+            raise MotionError(
+                f"{path}: holds no measured marker, those of bones and rigid bodies are solved; "
+                "expected columns of type Marker. Export with markers."
+            )
+        columns = [column for thing in seen for column in head.positions[thing]]
+        table = numbers(rows, columns, head.width, path)
+    _check_count(path, head.settings, len(table))
+    return Markers(
+        path=path,
+        format="motive_csv",
+        labels=tuple(name for _, name in seen),
+        positions=table.reshape(len(table), len(seen), 3),
+        rate_hz=_rate(head.settings),
+        unit=_unit(head.settings),
+    )
+
+
+def _unit(settings: Mapping[str, str]) -> str | None:
+    return _UNITS.get(settings.get("Length Units", "").lower())
 
 
 def _head(path: Path, rows: Iterator[tuple[int, list[str]]]) -> _Head:
@@ -227,5 +254,8 @@ def _rate(settings: Mapping[str, str]) -> float:
 
 
 READER = MotionReader(
-    recognises, read, "OptiTrack Motive CSV: a skeleton's bones or labelled markers"
+    recognises,
+    read,
+    "OptiTrack Motive CSV: a skeleton's bones or labelled markers",
+    read_measured,
 )

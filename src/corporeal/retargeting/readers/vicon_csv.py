@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from corporeal.retargeting.markers import Markers
 from corporeal.retargeting.motion import HumanMotion, MotionError
 from corporeal.retargeting.person.marker_motion import (
-    Markers,
     numbers,
     open_rows,
     person_from_markers,
@@ -28,8 +28,13 @@ def recognises(path: Path) -> bool:
 
 def read(path: Path, hints: ClipHints) -> HumanMotion:
     """The person whose trajectories the file holds; other sections are not read."""
+    return person_from_markers(read_trajectories(path), hints)
+
+
+def read_trajectories(path: Path) -> Markers:
+    """The markers of the section Trajectories, in the file's unit and axes."""
     with open_rows(path, delimiter=_delimiter(path)) as rows:
-        return person_from_markers(_markers(path, rows), hints)
+        return _markers(path, rows)
 
 
 def _first(path: Path) -> str:
@@ -95,4 +100,6 @@ def _rate(row: list[str]) -> float:
         return math.nan
 
 
-READER = MotionReader(recognises, read, "Vicon Nexus CSV: trajectories of labelled markers")
+READER = MotionReader(
+    recognises, read, "Vicon Nexus CSV: trajectories of labelled markers", read_trajectories
+)
