@@ -16,7 +16,7 @@ from corporeal.calibration.verification import (
 )
 from corporeal.calibration.verification.wand import WandError
 from corporeal.geometry import Array
-from corporeal.retargeting.markers import Markers
+from corporeal.retargeting.motion import Markers
 from corporeal.retargeting.person import METRES
 from corporeal.retargeting.reader import read_markers
 

@@ -24,7 +24,7 @@ from corporeal.cli.command import argument, option
 from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.protocol import Calibration
-from corporeal.retargeting.markers import Markers
+from corporeal.retargeting.motion import Markers
 from corporeal.retargeting.person import AXES, METRES
 from corporeal.retargeting.reader import read_markers
 from corporeal.words import counted

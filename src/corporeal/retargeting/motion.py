@@ -48,6 +48,27 @@ class Origin:
     ledger: Ledger = field(default_factory=Ledger)
 
 
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """Labelled markers (T, M, 3) as a file has them: its own unit and axes, NaN where not seen.
+
+    `up` is what the file claims; a body that stands the other way up is believed more. `rotations`
+    are of SEGMENTS by subject, in the file's axes, for programs that solved the skeleton. `beside`
+    is what the file holds that is no marker.
+    """
+
+    path: Path
+    format: str
+    labels: tuple[str, ...]
+    positions: Array
+    rate_hz: float
+    unit: str | None = None
+    up: str | None = None
+    rotations: Mapping[str, Mapping[str, Array]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    beside: tuple[SourceItem, ...] = ()
+
+
 def account(
     names: Iterable[str], used: Collection[str], reason: str, *, frames: int | None = None
 ) -> Ledger:

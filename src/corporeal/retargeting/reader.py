@@ -10,8 +10,7 @@ from pathlib import Path
 from corporeal.errors import UnknownNameError
 from corporeal.files import refuse_pointer
 from corporeal.registry import plugins
-from corporeal.retargeting.markers import Markers
-from corporeal.retargeting.motion import HumanMotion, MotionError
+from corporeal.retargeting.motion import HumanMotion, Markers, MotionError
 
 MAX_BYTES = 1 << 31
 

@@ -9,8 +9,7 @@ import pytest
 
 from corporeal.errors import DocumentError, UnknownNameError
 from corporeal.geometry import Array, matrix_from_rpy
-from corporeal.retargeting.markers import Markers
-from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, MotionError
+from corporeal.retargeting.motion import NEEDED, POINTS, HumanMotion, Markers, MotionError
 from corporeal.retargeting.person.joint_centres import (
     CLUSTERS,
     LANDMARKS,

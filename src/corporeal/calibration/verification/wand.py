@@ -96,9 +96,10 @@ class WandResult:
             found.append(f"the whole volume is {abs(self.scale):.2%} too "
                          f"{'large' if self.scale > 0 else 'small'}")  # fmt: skip
         for cell in self.bent[:3]:
-            found.append(f"{describe_place(cell.corner_m, cell.edge_m)}: the wand is "
-                         f"{(cell.error_m - self.usual_m) * 1e3:+.2f} mm against "
-                         f"the rest of the volume, {cell.sigma_m * 1e3:.2f} mm of it noise")  # fmt: skip
+            place = describe_place(cell.corner_m, cell.edge_m)
+            off = (cell.error_m - self.usual_m) * 1e3
+            found.append(f"{place}: the wand is {off:+.2f} mm against the rest of the volume, "
+                         f"{cell.sigma_m * 1e3:.2f} mm of it noise")  # fmt: skip
         return found
 
 

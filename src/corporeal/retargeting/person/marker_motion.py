@@ -15,11 +15,11 @@ from corporeal.episode.recording import Ledger
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
 from corporeal.retargeting.cleaning.gaps import fit_shape
-from corporeal.retargeting.markers import Markers
 from corporeal.retargeting.motion import (
     NEEDED,
     POINTS,
     HumanMotion,
+    Markers,
     MotionError,
     Origin,
     account,

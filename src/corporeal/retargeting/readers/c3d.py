@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from corporeal.episode.recording import left_out
 from corporeal.geometry import Array
-from corporeal.retargeting.markers import Markers
-from corporeal.retargeting.motion import HumanMotion, MotionError
+from corporeal.retargeting.motion import HumanMotion, Markers, MotionError
 from corporeal.retargeting.person.marker_motion import person_from_markers
 from corporeal.retargeting.reader import ClipHints, MotionReader
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from corporeal.geometry import Array, matrix_from_quaternion, normalise
-from corporeal.retargeting.markers import Markers
-from corporeal.retargeting.motion import HumanMotion, MotionError
+from corporeal.retargeting.motion import HumanMotion, Markers, MotionError
 from corporeal.retargeting.person.marker_motion import (
     numbers,
     open_rows,

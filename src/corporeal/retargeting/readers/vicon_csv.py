@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from corporeal.retargeting.markers import Markers
-from corporeal.retargeting.motion import HumanMotion, MotionError
+from corporeal.retargeting.motion import HumanMotion, Markers, MotionError
 from corporeal.retargeting.person.marker_motion import (
     numbers,
     open_rows,
