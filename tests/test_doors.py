@@ -35,8 +35,7 @@ WITH_ONE_IMPORTER = frozenset(
         # How pictures become bytes in time, and where they wait: their users are long without them.
         "corporeal.capture.encoding",
         "corporeal.capture.picture_pool",
-        # What a hand and a clutch do, each one idea; the session that uses them is long without.
-        "corporeal.teleoperation.clutch",
+        # How far a hand is open is one idea; the session that uses it is long without.
         "corporeal.teleoperation.grip",
         # What one file of a set is compared with, and how a finding is shown: one idea each.
         "corporeal.exchange.neighbours",

@@ -1,10 +1,10 @@
 from . import arm_model as arm_model
 from . import camera_feed as camera_feed
 from . import control_loop as control_loop
+from . import hands as hands
 from . import latency as latency
 from . import operator_input as operator_input
 from . import operator_message as operator_message
 from . import operator_state as operator_state
 from . import robot_link as robot_link
-from . import safety_filter as safety_filter
 from . import session as session

@@ -1,0 +1,107 @@
+"""A robot's motion from a person's hands as an ordinary episode, with what was not seen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal import __version__
+from corporeal.episode import EpisodeWriter
+from corporeal.geometry import Array
+from corporeal.schema import Schema, open_schema, roles
+from corporeal.signal.grid import even_stamps
+from corporeal.teleoperation.hands.hand_track import NOT_SEEN
+from corporeal.teleoperation.hands.hands_to_robot import REACHED_M, HandsMotion
+from corporeal.teleoperation.operator_input import SIDES
+
+RIG = "hands_to_robot"
+MODE = "egocentric demonstration"
+
+
+def write_episode(
+    motion: HandsMotion, source: Path, path: Path, facts: Mapping[str, Any] | None = None
+) -> Path:
+    """Write the motion as an episode file and return its path.
+
+    `facts` is what is known of the take: task, operator, instruction ...; they take the place of
+    what is said here.
+    """
+    stamps = even_stamps(len(motion.joints), motion.rate_hz)
+    schema = _schema(motion)
+    metadata: dict[str, Any] = {
+        "task": source.stem,
+        "software": f"corporeal {__version__}",
+        "mode": MODE,
+        "segments": [
+            {"start_ns": 0, "end_ns": int(stamps[-1]), "mode": MODE, "motion_source": source.name}
+        ],
+        "source_file": source.name,
+        "source_format": "hands",
+        "source_sha256": hashlib.sha256(source.read_bytes()).hexdigest(),
+        "robot": motion.robot.name,
+        "hands_to_robot": {
+            "reached_share": motion.reached_share,
+            "reached_m": REACHED_M,
+            "seen_share": motion.seen_share,
+            "glitches": {side: track.glitches for side, track in motion.tracks.items()},
+            "base": motion.base.tolist(),
+            "room_from_world": motion.room_from_world.tolist(),
+        },
+        **(facts or {}),
+    }
+    arrays = _arrays(motion)
+    with EpisodeWriter(path, schema=schema, embodiment=motion.robot, metadata=metadata) as writer:
+        for name, values in arrays.items():
+            writer.extend(name, stamps, values)
+        instruction = metadata.get("instruction")
+        if isinstance(instruction, str) and instruction.strip():
+            writer.extend("observations/instruction", stamps[:1], [instruction.strip()])
+    return writer.path
+
+
+def _arrays(motion: HandsMotion) -> dict[str, NDArray[Any]]:
+    q = motion.joints
+    arrays: dict[str, Array] = {
+        f"observations/{roles.JOINT_POSITION}": q,
+        f"observations/{roles.JOINT_VELOCITY}": np.gradient(q, axis=0) * motion.rate_hz,
+        f"actions/{roles.JOINT_POSITION_TARGET}": np.concatenate([q[1:], q[-1:]]),
+        "debug/hand_error": np.nan_to_num(motion.error_m),
+    }
+    seen = np.full((len(q), 2), NOT_SEEN, np.uint8)
+    for number, side in enumerate(SIDES):
+        track = motion.tracks.get(side)
+        if track is None or not track.seen.any():
+            continue
+        seen[:, number] = track.seen
+        arrays[f"debug/{side}_hand_goal"] = _held(motion.goals[side])
+        arrays[f"actions/{side}{roles.GRIPPER_TARGET}"] = track.opening[:, None]
+    told: dict[str, NDArray[Any]] = {
+        name: values.astype(np.float32) for name, values in arrays.items()
+    }
+    return {**told, "debug/hand_seen": seen}
+
+
+def _held(rows: Array) -> Array:
+    """Rows with what is not known as the last that was, and the first before it."""
+    known = np.isfinite(rows[:, 0])
+    last = np.maximum.accumulate(np.where(known, np.arange(len(rows)), -1))
+    return np.asarray(rows[np.where(last < 0, int(np.argmax(known)), last)])
+
+
+def _schema(motion: HandsMotion) -> Schema:
+    """The rig at the motion's rate, with the streams that there are."""
+    schema = open_schema(RIG)
+    seen = [side for side, track in motion.tracks.items() if track.seen.any()]
+    streams = tuple(
+        stream
+        if stream.rate_hz is None
+        else stream.model_copy(update={"rate_hz": float(motion.rate_hz)})
+        for stream in schema.streams
+        if not stream.name.startswith(SIDES) or stream.name.startswith(tuple(seen))
+    )
+    return schema.model_copy(update={"streams": streams})

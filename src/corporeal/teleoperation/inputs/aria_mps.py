@@ -1,0 +1,181 @@
+"""Hands as Project Aria's machine perception tells them, put into the world by its trajectory."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from corporeal.files import refuse_pointer
+from corporeal.geometry import Array, matrix_from_quaternion, quaternion_from_matrix
+from corporeal.teleoperation.hands.hand_track import wrist_axes
+from corporeal.teleoperation.operator_input import (
+    HAND_JOINTS,
+    PALM,
+    WRIST,
+    InputError,
+    InputSource,
+    InputTimes,
+    OperatorHand,
+    OperatorInput,
+    Side,
+)
+
+_STAMP = "tracking_timestamp_us"
+_MAX_BYTES, _MAX_ROWS = 256 << 20, 2_000_000
+# The 21 landmarks in their order; the proximal ones are the knuckles.
+_FINGERS = ("thumb", "index_finger", "middle_finger", "ring_finger", "pinky_finger")
+_LANDMARKS = (
+    *(f"{finger}_tip" for finger in _FINGERS),
+    "wrist",
+    "thumb_phalanx_proximal",
+    "thumb_phalanx_distal",
+    *(
+        f"{finger}_phalanx_{bone}"
+        for finger in _FINGERS[1:]
+        for bone in ("proximal", "intermediate", "distal")
+    ),
+    "palm",
+)
+_KNUCKLES = ("index_finger_phalanx_proximal", "pinky_finger_phalanx_proximal")
+# The head is where its trajectory was told at most so long before or after, us.
+_NEAR_US = 100_000
+_WORLD = ("tx", "ty", "tz", "qx", "qy", "qz", "qw")
+
+
+def accepts(path: Path) -> bool:
+    """Whether a file begins as a table of hands does."""
+    if path.suffix != ".csv":
+        return False
+    refuse_pointer(path)
+    with path.open("rb") as file:
+        head = file.read(256)
+    return head.startswith(_STAMP.encode()) and b"left_tracking_confidence" in head
+
+
+def read(path: Path) -> Iterator[OperatorInput]:
+    """The rows of a table of hands; raises InputError for one that cannot be put into the world.
+
+    The device's trajectory is looked for in the folder `trajectory` beside the table's.
+    """
+    hands = _table(path)
+    if _STAMP not in hands or "left_tracking_confidence" not in hands:
+        raise InputError(f"hands {path}, got no tracking times; expected a table of MPS.")
+    trajectory = path.parent.parent / "trajectory" / "closed_loop_trajectory.csv"
+    if not trajectory.is_file():
+        raise InputError(
+            f"hands {path}, got no ../trajectory/closed_loop_trajectory.csv; expected the device's "
+            "trajectory, without which nobody knows where up is. Put both folders side by side."
+        )
+    world = _table(trajectory)
+    poses = np.stack([world[f"{name}_world_device"] for name in _WORLD], axis=1)
+    stamps = world[_STAMP].astype(np.int64)
+    times = hands[_STAMP].astype(np.int64)
+    if not _covered(stamps, times).any():
+        raise InputError(
+            f"hands {path}, got times {times[0] / 1e6:.1f} to {times[-1] / 1e6:.1f} s; expected "
+            f"those of the trajectory, {stamps[0] / 1e6:.1f} to {stamps[-1] / 1e6:.1f} s. "
+            "Both have to come from one recording."
+        )
+    for sequence, time_us in enumerate(times.tolist()):
+        near = int(np.argmin(np.abs(stamps - time_us)))
+        if abs(int(stamps[near]) - time_us) > _NEAR_US:
+            continue
+        place, turn = poses[near, :3], matrix_from_quaternion(poses[near, [6, 3, 4, 5]])
+        moment = InputTimes(time_us * 1000, time_us * 1000)
+        yield OperatorInput(
+            sequence,
+            moment,
+            head=np.concatenate([place, quaternion_from_matrix(turn @ _HEAD)]),
+            left=_hand(hands, sequence, "left", place, turn),
+            right=_hand(hands, sequence, "right", place, turn),
+        )
+
+
+# The device's frame is that of its left camera: x down, z out of a lens that looks 39 degrees to
+# the left. Columns ahead, left and up of the head, between both lenses.
+_OUTWARD = np.radians(39.0)
+_HEAD = np.array(
+    [
+        [0.0, 0.0, -1.0],
+        [-np.sin(_OUTWARD), np.cos(_OUTWARD), 0.0],
+        [np.cos(_OUTWARD), np.sin(_OUTWARD), 0.0],
+    ]
+)
+
+
+def _hand(
+    table: dict[str, Array], row: int, side: Side, place: Array, turn: Array
+) -> OperatorHand | None:
+    """A hand in the world; None where it was not tracked, which the file says with zeros."""
+    if not table[f"{side}_tracking_confidence"][row] > 0:
+        return None
+    joints = np.full((len(HAND_JOINTS), 8), np.nan)
+    if f"tx_{side}_landmark_0_device" in table:
+        for number, name in enumerate(_LANDMARKS):
+            joints[HAND_JOINTS.index(name), :3] = _point(table, row, f"{side}_landmark_{number}")
+    else:
+        joints[WRIST, :3] = _point(table, row, f"{side}_wrist")
+        joints[PALM, :3] = _point(table, row, f"{side}_palm")
+    joints[:, :3] = joints[:, :3] @ turn.T + place
+    pose = np.concatenate([joints[WRIST, :3], _axes(joints, side)])
+    return OperatorHand("hand", 1 if side == "left" else 2, pose, joints=joints)
+
+
+def _axes(joints: Array, side: Side) -> Array:
+    """The rotation of a wrist: from the knuckles, or along the palm where these are not told."""
+    knuckles = [joints[HAND_JOINTS.index(name), :3] for name in _KNUCKLES]
+    if np.isfinite(knuckles).all():
+        return wrist_axes(joints[WRIST, :3], knuckles[0], knuckles[1], side)
+    # Two points tell one axis; the back of the hand is taken to look up.
+    along = joints[PALM, :3] - joints[WRIST, :3]
+    aside = np.cross([0.0, 0.0, 1.0], along)
+    if np.linalg.norm(aside) < 1e-6:
+        aside = np.array([0.0, 1.0, 0.0])
+    near, far = joints[WRIST, :3] + along + aside, joints[WRIST, :3] + along - aside
+    first, second = (far, near) if side == "left" else (near, far)
+    return wrist_axes(joints[WRIST, :3], first, second, side)
+
+
+def _point(table: dict[str, Array], row: int, name: str) -> Array:
+    return np.array([table[f"{axis}_{name}_device"][row] for axis in ("tx", "ty", "tz")])
+
+
+def _covered(stamps: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.asarray((times >= stamps[0] - _NEAR_US) & (times <= stamps[-1] + _NEAR_US))
+
+
+def _table(path: Path) -> dict[str, Array]:
+    """The columns of numbers of a CSV; those that are no numbers are left out."""
+    refuse_pointer(path)
+    if path.stat().st_size > _MAX_BYTES:
+        raise InputError(f"table {path}, got more than 256 MiB; expected a shorter one. Cut it.")
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = csv.reader(file)
+            names = next(rows, [])
+            values: list[list[str]] = []
+            for row in rows:
+                if len(row) != len(names) or len(values) >= _MAX_ROWS:
+                    raise ValueError(f"{len(row)} fields in line {len(values) + 2}")
+                values.append(row)
+        columns = {}
+        for number, name in enumerate(names):
+            try:
+                columns[name] = np.array([row[number] or "nan" for row in values], np.float64)
+            except ValueError:
+                continue
+    except (ValueError, csv.Error) as error:
+        raise InputError(
+            f"table {path}, got what cannot be read ({error}); expected CSV of Aria's MPS. "
+            "Download it again."
+        ) from None
+    if not values:
+        raise InputError(f"table {path}, got no rows; expected tracked hands.")
+    return columns
+
+
+INPUT = InputSource(read, accepts)
