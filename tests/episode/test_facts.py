@@ -23,6 +23,7 @@ ALLOWED = {
     "exchange/comparison.py",
     "quality/checks/instruction_meaningless.py",
     "quality/checks/metadata_missing.py",
+    "release/lineage/calibration_history.py",
     "release/lineage/frame_trace.py",
     "retargeting/job/clip_job.py",
     "retargeting/job/clip_files.py",

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from corporeal.capture.operator_mark import OperatorMark
 from corporeal.episode import Episode
-from corporeal.episode.facts import FAILURES
+from corporeal.episode.facts import FAILURES, read_facts
 from corporeal.errors import CorporealError
 from corporeal.units import SECOND_NS
 
@@ -165,7 +165,8 @@ def _count_day(folder: Path) -> _Day:
         try:
             if date.fromtimestamp(path.stat().st_mtime) == day.day:
                 with Episode.open(path) as episode:
-                    day.count(is_discarded=bool(episode.metadata.get("discarded")))
+                    facts = read_facts(episode.metadata)
+                    day.count(is_discarded=bool(facts.other.get("discarded")))
         except (CorporealError, OSError):
             continue  # What cannot be read does not count.
     return day

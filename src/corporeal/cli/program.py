@@ -28,6 +28,7 @@ EXTRAS = {
     "coal": ("coal", "robot"),
     "cv2": ("opencv-contrib-python-headless", "vision"),
     "cyclonedds": ("cyclonedds", "live"),
+    "daqp": ("daqp", "robot"),
     "fastapi": ("fastapi", "server"),
     "h11": ("h11", "server"),
     "huggingface_hub": ("huggingface_hub", "hub"),

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from corporeal.embodiment import Embodiment
 from corporeal.episode import Episode
+from corporeal.episode.facts import read_facts
 from corporeal.errors import CorporealError
 from corporeal.protocol.calibration import Calibration, CameraCalibration
 
@@ -36,7 +37,7 @@ class CameraPlace(BaseModel):
 def find_cameras(episode: Episode, robot: Embodiment | None) -> list[CameraPlace]:
     """Cameras whose pose is in the calibration, in the metadata, or a frame of the robot."""
     known = {camera.name: camera for camera in _calibrated(episode)}
-    stated = episode.metadata.get("cameras")
+    stated = read_facts(episode.metadata).other.get("cameras")
     poses = stated if isinstance(stated, dict) else {}
     found = []
     for path in episode:
