@@ -20,6 +20,7 @@ _LEAST_PART = 3
 """A value or two are an outlier, and no new level."""
 _ORDERS = 9999
 _MOST_VALUES = 400
+_LOT = 250
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,7 @@ def find_change(values: Array, *, series: int = 1) -> LevelChange | NoChange | T
     steps = _steps(data[None])[0]
     if not steps.max() > 0:
         return NoChange(1.0)
-    random = np.random.default_rng(0)
-    orders = _ORDERS * max(1, series)
-    beyond = 0
-    for begin in range(0, orders, 2000):
-        lot = np.broadcast_to(data, (min(2000, orders - begin), len(data)))
-        beyond += int((_steps(random.permuted(lot, axis=1)).max(axis=1)
-                       >= steps.max() * (1 - 1e-9)).sum())  # fmt: skip
-    chance = min(1.0, series * (1 + beyond) / (1 + orders))
+    chance = min(1.0, series * _chance(data, float(steps.max()), series))
     if chance >= CERTAIN:
         return NoChange(chance)
     at = _LEAST_PART + int(steps.argmax())
@@ -83,6 +77,45 @@ def least_values(series: int = 1) -> int:
     while 2 * series / comb(count, count // 2) >= CERTAIN:
         count += 1
     return count
+
+
+def _chance(data: Array, step: float, series: int) -> float:
+    """How often an order of these values shows such a step, at most.
+
+    Looked at no longer than the answer is open: where a bound says enough no order is drawn, and
+    where too many orders have shown it the others cannot make it a change any more.
+    """
+    bound = _bound(data, step)
+    if series * bound < CERTAIN / 10:
+        return bound
+    orders = _ORDERS * max(1, series)
+    enough = CERTAIN * (1 + orders) / series
+    random = np.random.default_rng(0)
+    beyond = drawn = 0
+    while drawn < orders and 1 + beyond < enough:
+        lot = np.broadcast_to(data, (min(_LOT, orders - drawn), len(data)))
+        strengths = _steps(random.permuted(lot, axis=1)).max(axis=1)
+        beyond += int((strengths >= step * (1 - 1e-9)).sum())
+        drawn += len(lot)
+    return (1 + beyond) / (1 + drawn)
+
+
+def _bound(data: Array, step: float) -> float:
+    """No chance is larger than this: inequalities for sums of values drawn without replacement.
+
+    Serfling's, by the range, or Bernstein's, by the variance; of each place in turn, from the end
+    that is nearer, and summed over all of them. A sum that no draw can reach counts as none.
+    """
+    count = len(data)
+    places = np.arange(_LEAST_PART, count - _LEAST_PART + 1)
+    nearer = np.minimum(places, count - places)
+    sums = step * np.sqrt(places * (count - places) / count)
+    most = float(np.abs(data - data.mean()).max())
+    left = 1 - (nearer - 1) / count
+    by_range = 2 * sums**2 / (nearer * left * float(np.ptp(data)) ** 2)
+    by_variance = sums**2 / (2 * nearer * float(data.var()) + 2 / 3 * most * sums)
+    chances = 2 * np.exp(-np.maximum(by_range, by_variance))
+    return min(1.0, float(chances[sums <= nearer * most].sum()))
 
 
 def _steps(rows: Array) -> Array:
