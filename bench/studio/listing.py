@@ -65,7 +65,7 @@ def fill(root: Path, episodes: int) -> None:
 
 def opened(page: Page, address: str) -> float:
     """From navigation to the first rows, without a cache."""
-    page.goto(f"{address}/", wait_until="commit")
+    page.goto(f"{address}/episodes", wait_until="commit")
     page.wait_for_selector("#root")
     done = f"document.querySelectorAll('{_ROWS}').length > 5"
     return float(page.evaluate(_UNTIL, {"done": done, "begin": 0}))

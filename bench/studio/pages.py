@@ -41,7 +41,8 @@ _FLAGS = ("--no-sandbox", "--disable-background-networking", "--no-first-run", "
           "--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # fmt: skip
 _PICTURE = "canvas[data-frame]:not([data-frame='-1'])"
 _WHAT = {
-    "/": "[role=grid] .episode-table-row time",
+    "/": ".start-totals b",
+    "/episodes": "[role=grid] .episode-table-row time",
     "/labels": ".labels-head h1, .my-tasks",
     "/labels/queues": ".queue-form, .labels-list li",
     "/review": ".review-form, .review-list, .card",
@@ -51,8 +52,11 @@ _WHAT = {
     "/dashboards/quality": ".totals-value",
     "/dashboards/coverage": ".totals-value",
     "/live": ".live, main h1, main p",
+    "/calibrations": ".calibrations h1, .calibrations p",
+    "/floor": "main h1, main h2, main p",
     "/accounts": "h1",
     "/episodes/{0}": _PICTURE,
+    "/compare": ".chooser-choice, .chooser input",
     "/compare?a={0}&b={1}": _PICTURE,
     "/annotate/{task}": _PICTURE,
     "/review/look": _PICTURE,

@@ -1,9 +1,9 @@
-import { type ComponentType, lazy, Suspense, useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { sendJson } from "./api/client";
 import type { Session } from "./api/schema";
 import { getSession, SessionContext } from "./api/session";
 import { useAnswer } from "./api/use_answer";
-import { Browse } from "./pages/browse/browse";
+import { loadPage, pageAt } from "./page_parts";
 import { ErrorBoundary } from "./parts/error_boundary";
 import { HelpDialog } from "./parts/help_dialog";
 import { Link } from "./parts/link";
@@ -16,21 +16,6 @@ import { paletteKey, useShortcuts } from "./parts/shortcuts";
 import { chooseTheme, type Theme, ThemeButton } from "./parts/theme_button";
 import { UndoToast } from "./parts/undo_toast";
 
-// A page is fetched when it is first opened; the list of episodes comes with the frame.
-const EpisodePage = lazy(() => import("./pages/episode/episode_page"));
-const Accounts = lazy(() => import("./pages/accounts/accounts"));
-const Calibrations = lazy(() => import("./pages/calibrations/calibrations"));
-const ComparePage = lazy(() => import("./pages/compare/compare_page"));
-const Dashboards = lazy(() => import("./pages/dashboards/dashboards"));
-const Guide = lazy(() => import("./pages/guide/guide"));
-const Live = lazy(() => import("./pages/live/live"));
-const Floor = lazy(() => import("./pages/floor/floor"));
-const Start = lazy(() => import("./pages/start/start"));
-const Labels = lazy(() => import("./pages/labels/labels"));
-const Releases = lazy(() => import("./pages/releases/releases"));
-const Review = lazy(() => import("./pages/review/review"));
-const AnnotatePage = lazy(() => import("./pages/annotate/annotate_page"));
-const NamedEpisodePage = lazy(() => import("./parts/episode_name"));
 const Login = lazy(() => import("./pages/login/login"));
 
 const sections: { path: string; title: string; needs?: string }[] = [
@@ -49,23 +34,11 @@ const sections: { path: string; title: string; needs?: string }[] = [
 /** Alt+1 to Alt+9, then Alt+0, as the keys lie. */
 const keyOf = (place: number) => `Alt+${(place + 1) % 10}`;
 
-const pages: [RegExp, ComponentType<{ address: URL }>][] = [
-  [/^\/$/, Start],
-  [/^\/episodes$/, Browse],
-  [/^\/episodes\/[^/]+$/, EpisodePage],
-  [/^\/e\/[^/]+$/, NamedEpisodePage],
-  [/^\/compare$/, ComparePage],
-  [/^\/dashboards/, Dashboards],
-  [/^\/live/, Live],
-  [/^\/guide$/, Guide],
-  [/^\/calibrations$/, Calibrations],
-  [/^\/floor$/, Floor],
-  [/^\/accounts$/, Accounts],
-  [/^\/labels/, Labels],
-  [/^\/review/, Review],
-  [/^\/releases/, Releases],
-  [/^\/annotate\/[^/]+$/, AnnotatePage],
-];
+/** The session, with the page that is open: it appears whole. */
+async function openSession(): Promise<Session> {
+  const [session] = await Promise.all([getSession(), loadPage(window.location.pathname)]);
+  return session;
+}
 
 export function App() {
   return (
@@ -78,7 +51,7 @@ export function App() {
 function Frame() {
   const address = useListAddress();
   const [wantsLogin, setWantsLogin] = useState(false);
-  const session = useAnswer(getSession, [wantsLogin]);
+  const session = useAnswer(openSession, [wantsLogin]);
   const [help, setHelp] = useState(false);
   const [palette, setPalette] = useState<Entry[] | null>(null);
   useEffect(() => {
@@ -181,7 +154,7 @@ function entriesFor(session: Session | null, onHelp: () => void): Entry[] {
 }
 
 function Page({ address, session }: { address: URL; session: Session }) {
-  const Found = pages.find(([pattern]) => pattern.test(address.pathname))?.[1];
+  const Found = pageAt(address.pathname);
   if (session.episodes && !/^\/(episodes\/|compare)/.test(address.pathname)) {
     return <SharedEpisodes episodes={session.episodes} />;
   }

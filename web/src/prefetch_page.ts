@@ -2,14 +2,15 @@
 
 import { episodeKey, fetchEpisode } from "./api/episode";
 import { fetchPackets, packetsKey } from "./api/movie";
+import { fetchOverview, overviewKey } from "./api/overview";
 import { prefetch } from "./api/prefetch";
 import type { EpisodeDetail } from "./api/schema";
 import { fetchSession, sessionKey } from "./api/session";
+import { loadPage } from "./page_parts";
 
 function startEpisode(id: string): void {
   // Before the scripts: a browser asks for six things at a time. The page shows what goes wrong.
   prefetch(episodeKey(id), () => fetchEpisode(id)).then(startCameras, () => undefined);
-  import("./pages/episode/episode_page").catch(() => undefined);
 }
 
 function startCameras({ id, streams }: EpisodeDetail): void {
@@ -35,9 +36,11 @@ function episodeIn(pathname: string): string | null {
   }
 }
 
-const { pathname } = window.location;
+const { pathname, search } = window.location;
 const id = episodeIn(pathname);
 void prefetch(sessionKey, fetchSession).catch(() => undefined);
 if (id) startEpisode(id);
-else if (pathname === "/" || pathname === "/episodes")
+if (pathname === "/" && !search) void prefetch(overviewKey, fetchOverview).catch(() => undefined);
+void loadPage(pathname);
+if (pathname === "/" || pathname === "/episodes")
   window.addEventListener("load", () => setTimeout(preparePage, 1500), { once: true });

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from corporeal.operations.monitoring import change
 from corporeal.operations.monitoring.change import (
     LevelChange,
     NoChange,
@@ -57,3 +58,30 @@ def test_of_a_long_series_the_latest_values_count_and_places_stay_its_own() -> N
     result = find_change(values)
     assert isinstance(result, LevelChange)
     assert result.at == 850
+
+
+def test_an_answer_that_stands_is_not_looked_at_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+
+    def count(rows: np.ndarray) -> np.ndarray:
+        drawn.append(len(rows))
+        return measured(rows)
+
+    measured = change._steps
+    monkeypatch.setattr(change, "_steps", count)
+    assert isinstance(find_change(_noise(400, 2), series=40), NoChange)
+    fallen = _noise(400, 2)
+    fallen[300:] -= 0.3
+    assert isinstance(find_change(fallen, series=40), LevelChange)
+    assert sum(drawn) < 2000
+
+
+def test_the_bound_is_never_below_the_chance_that_orders_show() -> None:
+    for seed in range(12):
+        values = _noise(30, seed)
+        values[20:] -= 0.01 * seed
+        step = float(change._steps(values[None])[0].max())
+        lot = np.broadcast_to(values, (4000, 30))
+        orders = np.random.default_rng(seed).permuted(lot, axis=1)
+        shown = float((change._steps(orders).max(axis=1) >= step).mean())
+        assert shown <= change._bound(values, step) + 0.01

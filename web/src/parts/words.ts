@@ -5,6 +5,12 @@ export function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** A check by its title: `Robot fell` of `robot_fell`. */
+export function checkTitle(name: string): string {
+  const words = name.replaceAll("_", " ").replaceAll("imu", "IMU");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** A measured value with its unit: 84.4 ms, 0.31 m, 12 samples. */
 export function measureText(value: number, unit: string): string {
   const size = Math.abs(value);

@@ -26,7 +26,7 @@ test("each moment of a finding is a mark that chooses it there; Tab stops once",
       onTip={() => undefined}
     />,
   );
-  const marks = screen.getAllByRole("button", { name: /fail: robot fell/ });
+  const marks = screen.getAllByRole("button", { name: /fail: Robot fell/ });
   expect(marks.map((mark) => mark.tabIndex)).toEqual([0, -1]);
   expect(marks.map((mark) => mark.getAttribute("aria-current"))).toEqual(["true", "true"]);
   expect(marks.map((mark) => mark.style.left)).toEqual(["25%", "75%"]);
@@ -63,7 +63,7 @@ test("a finding without a moment is chosen without one", () => {
       onTip={() => undefined}
     />,
   );
-  fireEvent.click(screen.getByRole("button", { name: "stream missing" }));
+  fireEvent.click(screen.getByRole("button", { name: "Stream missing" }));
   expect(onChoose.mock.calls).toEqual([[whole, null]]);
 });
 

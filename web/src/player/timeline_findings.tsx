@@ -1,4 +1,5 @@
 import type { EpisodeFinding } from "../api/schema";
+import { checkTitle } from "../parts/words";
 import type { FindingBar } from "./timeline_rows";
 import type { Tip } from "./timeline_tip";
 
@@ -11,7 +12,7 @@ interface Listeners {
 }
 
 function label(finding: EpisodeFinding): string {
-  return `${finding.severity}: ${finding.check.replaceAll("_", " ")}. ${finding.message}`;
+  return `${finding.severity}: ${checkTitle(finding.check)}. ${finding.message}`;
 }
 
 /** What was found, when: a mark for each moment, the worst in the upper rows. */
@@ -75,7 +76,7 @@ export function TimelineThroughout({
           onClick={() => onChoose(finding, null)}
           onPointerEnter={() => onTip(null)}
         >
-          {finding.check.replaceAll("_", " ")}
+          {checkTitle(finding.check)}
         </button>
       ))}
     </div>

@@ -1,5 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef } from "react";
 import type { EpisodeFinding } from "../api/schema";
+import { checkTitle } from "../parts/words";
 import type { ViewWindow } from "../plots/window";
 import { type Clock, clockText } from "./clock";
 
@@ -88,5 +89,5 @@ function spoken(timeNs: number, findings: EpisodeFinding[]): string {
   const here = findings.find((each) =>
     each.spans.some((span) => span.start_ns <= timeNs && timeNs <= span.end_ns),
   );
-  return here ? `${clockText(timeNs)}, ${here.check.replaceAll("_", " ")}` : clockText(timeNs);
+  return here ? `${clockText(timeNs)}, ${checkTitle(here.check)}` : clockText(timeNs);
 }

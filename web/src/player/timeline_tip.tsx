@@ -1,6 +1,6 @@
 import type { RefObject } from "react";
 import type { EpisodeFinding } from "../api/schema";
-import { againstLimit } from "../parts/words";
+import { againstLimit, checkTitle } from "../parts/words";
 import type { ViewWindow } from "../plots/window";
 import { clockText } from "./clock";
 import { Preview, type PreviewSource } from "./preview";
@@ -44,7 +44,7 @@ export function TimelineTip({
       {titleOf && <span className="muted num"> {titleOf(tip.timeNs)}</span>}
       {finding && (
         <>
-          <span className={`chip ${finding.severity}`}>{finding.check.replaceAll("_", " ")}</span>
+          <span className={`chip ${finding.severity}`}>{checkTitle(finding.check)}</span>
           <p>{finding.message}</p>
           {finding.value !== null && finding.limit !== null && (
             <p className="muted num">{againstLimit(finding.value, finding.limit, finding.unit)}</p>

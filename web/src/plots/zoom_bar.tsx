@@ -45,7 +45,7 @@ export function ZoomBar({ clock, view }: { clock: Clock; view: ViewWindow }) {
         disabled={view.isWhole}
         onClick={() => view.reset()}
       >
-        Whole
+        Fit
       </button>
     </div>
   );

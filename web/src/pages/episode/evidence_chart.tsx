@@ -3,6 +3,7 @@ import type { EpisodeFinding } from "../../api/schema";
 import type { Clock } from "../../player/clock";
 import { type Evidence, evidenceOf } from "./evidence";
 import "./evidence_chart.css";
+import { checkTitle } from "../../parts/words";
 
 const WIDTH = 320;
 const HEIGHT = 110;
@@ -170,5 +171,5 @@ function short(value: number, range: number): string {
 }
 
 function words(finding: EpisodeFinding, { curves, timeS }: Evidence): string {
-  return `${curves.map(({ name }) => name).join(", ")} ${timeS ? "over time" : "in order"}, as ${finding.check} saw it`;
+  return `${curves.map(({ name }) => name).join(", ")} ${timeS ? "over time" : "in order"}, as ${checkTitle(finding.check)} saw it`;
 }

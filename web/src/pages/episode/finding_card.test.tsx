@@ -34,7 +34,7 @@ function show(finding: EpisodeFinding, isChosen = false): Clock {
 
 test("a finding says what, how grave, and how much against which limit", () => {
   show(sampleFinding());
-  expect(screen.getByText("robot_fell")).toBeTruthy();
+  expect(screen.getByText(/Robot fell/)).toBeTruthy();
   expect(screen.getByText("failed")).toBeTruthy();
   expect(screen.getByText(/at least/).textContent).toBe("0.31 m, at least 0.5 m");
 });
@@ -49,10 +49,10 @@ test("opened, it tells why it matters and what to do, asked of the server only t
   const log = serve({ "/checks/robot_fell": () => check });
   show(sampleFinding());
   expect(log).toHaveLength(0);
-  fireEvent.click(screen.getByRole("button", { name: /robot_fell/ }));
+  fireEvent.click(screen.getByRole("button", { name: /Robot fell/ }));
   expect(await screen.findByText("Leave the episode out.")).toBeTruthy();
   expect(screen.getByText("Values and limits are in m.")).toBeTruthy();
-  fireEvent.click(screen.getByRole("button", { name: /robot_fell/ }));
+  fireEvent.click(screen.getByRole("button", { name: /Robot fell/ }));
   expect(screen.queryByText("Leave the episode out.")).toBeNull();
 });
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import type { EpisodeDetail, EpisodeFinding } from "../../api/schema";
-import { againstLimit } from "../../parts/words";
+import { againstLimit, checkTitle } from "../../parts/words";
 import { type Clock, clockText } from "../../player/clock";
 import { momentTitle } from "../../player/moment";
 import { CheckWords } from "./check_words";
@@ -40,7 +40,7 @@ export function FindingCard({ episode, finding, clock, isChosen }: FindingCardPr
           title={isOpen ? "Close" : "Show the evidence, and what to do"}
           onClick={() => setOpen(!isOpen)}
         >
-          <span aria-hidden>{isOpen ? "▾" : "▸"}</span> <code>{finding.check}</code>
+          <span aria-hidden>{isOpen ? "▾" : "▸"}</span> {checkTitle(finding.check)}
         </button>
         <span className={`chip ${finding.severity}`}>{severityText(finding.severity)}</span>
         {first && (

@@ -5,6 +5,7 @@ import { momentTitle } from "../../player/moment";
 import { chainOf, linkTime } from "./chain";
 import { selectFinding } from "./finding_choice";
 import "./incident.css";
+import { checkTitle } from "../../parts/words";
 import { isIncident, storyOf } from "./story";
 
 /**
@@ -27,7 +28,7 @@ export function Incident({
     <section className={`incident incident-${tone}`} aria-label="What happened">
       <p>
         <b>{verdict}</b>: {cause}
-        {finding && <code className="incident-check">{finding.check}</code>}
+        {finding && <span className="incident-check">{checkTitle(finding.check)}</span>}
       </p>
       {chain.length > 0 && (
         <ol className="incident-chain" aria-label="Before, in order">

@@ -13,11 +13,11 @@ test("the list is the one that its page has left", () => {
     JSON.stringify({ query: "task = reach", order: "-score", ids: ["a", 3, "b"] }),
   );
   expect(lastList()).toEqual({ query: "task = reach", order: "-score", ids: ["a", "b"] });
-  expect(listAddress(lastList())).toBe("/?query=task+%3D+reach&order=-score");
+  expect(listAddress(lastList())).toBe("/episodes?query=task+%3D+reach&order=-score");
 });
 
 test("without one, or with a broken one, it is the whole list", () => {
-  expect(listAddress(lastList())).toBe("/");
+  expect(listAddress(lastList())).toBe("/episodes");
   kept.set("studio.list", "{");
   expect(lastList()).toEqual({ query: "", order: "-recorded", ids: [] });
   kept.set("studio.list", "7");

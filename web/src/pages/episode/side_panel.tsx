@@ -23,6 +23,13 @@ export interface SidePanelProps {
 
 const tabs = ["findings", "score", "notes", "facts", "lineage"] as const;
 type Tab = (typeof tabs)[number];
+const titles: Record<Tab, string> = {
+  findings: "Findings",
+  score: "Score",
+  notes: "Notes",
+  facts: "Details",
+  lineage: "Lineage",
+};
 
 /** What is known of an episode, in five parts. */
 export function SidePanel(props: SidePanelProps) {
@@ -64,7 +71,8 @@ export function SidePanel(props: SidePanelProps) {
             tabIndex={tab === each ? 0 : -1}
             onClick={() => show(each)}
           >
-            {each} {counts[each] && <span className="num side-panel-count">{counts[each]}</span>}
+            {titles[each]}{" "}
+            {counts[each] && <span className="num side-panel-count">{counts[each]}</span>}
           </button>
         ))}
       </div>

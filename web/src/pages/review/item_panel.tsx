@@ -10,6 +10,7 @@ import { type Clock, clockText } from "../../player/clock";
 import "./item_panel.css";
 import { EpisodeName } from "../../parts/episode_name";
 import { severityText } from "../../parts/severity";
+import { checkTitle } from "../../parts/words";
 import { becauseOf, lotChip, plural, sentence } from "./wording";
 
 export interface ItemPanelProps {
@@ -118,16 +119,12 @@ function FindingLine({ finding, clock }: { finding: EpisodeFinding; clock: Clock
       >
         <span className={`chip ${finding.severity}`}>{severityText(finding.severity)}</span>
         <span className="item-message" title={finding.message}>
-          <b>{capital(finding.check.replaceAll("_", " "))}</b> {finding.message}
+          <b>{checkTitle(finding.check)}</b> {finding.message}
         </span>
         {moment !== undefined && <time>{clockText(moment)}</time>}
       </button>
     </li>
   );
-}
-
-function capital(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function Recent({ items }: { items: ReviewItem[] }) {
