@@ -25,7 +25,7 @@ describe("a chart as a table", () => {
     expect(made.rows).toEqual([
       {
         cells: ["b7", "70 %", "80 %", "not known", "out of limits"],
-        href: "/?query=batch%20%3D%20b7",
+        href: "/episodes?query=batch%20%3D%20b7",
       },
     ]);
   });
