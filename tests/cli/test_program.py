@@ -28,8 +28,9 @@ COMMANDS = [
     "account", "annotate", "audit", "calibrate", "check", "checks", "convert", "dataset", "demo",
     "document", "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage",
     "ls", "mark", "migrate", "plot", "record", "recover", "rejudge", "release", "retarget",
-    "retarget_live", "review", "robot", "score", "smoke_train", "snapshot", "store", "studio",
-    "sync_test", "trust", "verify", "watch", "watch_folder",
+    "retarget_hands", "retarget_live", "review", "robot", "score", "smoke_train", "snapshot",
+    "store", "studio",
+    "sync_test", "teleoperate", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 

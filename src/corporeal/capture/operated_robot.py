@@ -16,15 +16,13 @@ from corporeal.capture.driver import Driver, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.operator_mark import OperatorMark
 from corporeal.capture.recorder import Recorder
 from corporeal.geometry import quaternion_from_matrix
-from corporeal.schema import Part, Schema, Stream
+from corporeal.schema import Part, Schema, Stream, roles
 from corporeal.teleoperation.control_loop import AskedCommand, LoopTurn, OperatorArrived
 from corporeal.teleoperation.latency import LatencyMeter
 from corporeal.teleoperation.operator_input import SIDES, OperatorInput
 from corporeal.teleoperation.operator_message import JointMessage, write_joints, write_message
 from corporeal.teleoperation.robot_link import RobotLink
 
-_POSE: Final = ("x", "y", "z", "qw", "qx", "qy", "qz")
-_POSE_UNITS: Final = ("m", "m", "m", "1", "1", "1", "1")
 _TIMES: Final = ("device", "predicted", "sent", "received", "commanded")
 _HAND_JOINTS: Final = 26
 # What waits for the recorder: ten seconds of a robot with two cameras.
@@ -85,7 +83,7 @@ class OperatedRobot:
             if goal is not None and goal.is_finite:
                 pose = np.concatenate([goal.position, quaternion_from_matrix(goal.rotation)])
                 self._put(f"debug/{side}_hand_goal", now_ns, pose)
-        self._put("actions/base_velocity", now_ns, sent.velocity)
+        self._put(f"actions/{roles.BASE_VELOCITY}", now_ns, sent.velocity)
         for given in turn.given:
             self._see_given(given, turn)
         for event in turn.tick.events:
@@ -189,10 +187,10 @@ def _told() -> tuple[Stream, ...]:
     )  # fmt: skip
     return (
         Stream(name="instruction", group="observations", kind="text"),
-        Stream(name="joint_position_target", group="actions", shape=("joints",), rate_hz=100,
+        Stream(name=roles.JOINT_POSITION_TARGET, group="actions", shape=("joints",), rate_hz=100,
                unit="rad", components="joints"),
         *grippers,
-        Stream(name="base_velocity", group="actions", shape=(3,), rate_hz=100, frame="pelvis",
+        Stream(name=roles.BASE_VELOCITY, group="actions", shape=(3,), rate_hz=100, frame="pelvis",
                components=("vx", "vy", "wz"), unit=("m/s", "m/s", "rad/s")),
     )  # fmt: skip
 
@@ -206,7 +204,7 @@ def _operated() -> tuple[Stream, ...]:
         *((f"operator_{side}_hand", "the operator's hand or controller") for side in SIDES),
     ):
         streams.append(Stream(
-            name=name, group="debug", shape=(7,), components=_POSE, unit=_POSE_UNITS,
+            name=name, group="debug", shape=(7,), components=roles.POSE, unit=roles.POSE_UNITS,
             frame="pelvis" if name.endswith("goal") else "operator_room", description=what,
             optional=True,
         ))  # fmt: skip

@@ -71,16 +71,22 @@ def _open_path(
     raise EpisodeError(f"{path}: not a dataset of a known format; expected one of: {known}.")
 
 
+# A set of these may lie in any folder below, whose files are none of its business: only the folder
+# of a file itself is asked.
+_LOOK_BELOW = frozenset({"rlds", "unitree_json"})
+
+
 def _dataset_around(path: Path) -> Path | None:
     """The dataset that a file lies in; a folder of episode files is none that has other parts.
 
     Nobody named these folders. What looks through all below them is not asked, and never the root
     of a file system: one damaged file would have the whole disk read.
     """
-    known = [each for name, each in formats().items() if each.read and name != "episodes"]
-    for folder in islice(path.absolute().parents, MAX_LEVELS):
+    known = {name: each for name, each in formats().items() if each.read and name != "episodes"}
+    for level, folder in enumerate(islice(path.absolute().parents, MAX_LEVELS)):
+        asked = [each for name, each in known.items() if level == 0 or name not in _LOOK_BELOW]
         with suppress(OSError):
-            if folder != folder.parent and any(each.recognises(folder) for each in known):
+            if folder != folder.parent and any(each.recognises(folder) for each in asked):
                 return folder
     return None
 

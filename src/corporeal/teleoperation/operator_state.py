@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.geometry import Array, quaternion_from_matrix
+from corporeal.schema import roles
 from corporeal.teleoperation.arm_model import ArmModel
 from corporeal.teleoperation.control_loop import LoopTurn
 from corporeal.teleoperation.latency import LatencyMeter
@@ -110,7 +111,7 @@ class StateReport:
             "hands": {side: self._hand(turn, side) for side in SIDES},
             "limits": list(tick.arms.limits[:_MOST_LIMITS]), "near": near,
             "held_back": tick.arms.held_back,
-            "base_velocity": [round(float(value), 3) for value in tick.velocity],
+            roles.BASE_VELOCITY: [round(float(value), 3) for value in tick.velocity],
             "latency_ms": {"input": _ms(self.input_s), "command": _ms(self.command_s)},
             "base": _plain(turn.body.base),
             "positions": _rounded(turn.body.joints),

@@ -28,7 +28,7 @@ from corporeal.geometry import (
     rpy_from_matrix,
 )
 from corporeal.protocol import Calibration
-from corporeal.schema import Document
+from corporeal.schema import Document, roles
 
 BESIDE = {"head_right": "head_left"}
 _WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
@@ -157,7 +157,7 @@ def _write_hand_views(
         pose = rig.reported(hand, rng)
         quaternion = quaternion_from_matrix(pose[:3, :3])
         rows.append([called, *np.round(pose[:3, 3], 6), *np.round(quaternion, 8)])
-    columns = ["name", *(f"effector_{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))]
+    columns = ["name", *(f"effector_{part}" for part in roles.POSE)]
     atomic_write(folder / camera.name / "hand.csv", _table(columns, rows))
 
 
