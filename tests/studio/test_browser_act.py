@@ -52,7 +52,7 @@ def test_a_note_is_pinned_to_the_moment_and_leads_back_there(
     dialog.get_by_label("Note").fill("grip slips")
     page.keyboard.press("Enter")
     expect(page.get_by_label("notes: 1 items")).to_contain_text("grip slips")
-    page.get_by_role("tab", name=re.compile("notes")).click()
+    page.get_by_role("tab", name=re.compile("notes", re.IGNORECASE)).click()
     page.keyboard.press("End")
     page.get_by_role("button", name="1.200 s").click()
     page.get_by_role("button", name="Settle").click()

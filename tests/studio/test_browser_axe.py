@@ -26,7 +26,7 @@ _RUN = """() => axe.run(document, {resultTypes: ['violations']}).then((found) =>
     `${id}: ${nodes.slice(0, 3).map(({target}) => target.join(' ')).join(', ')}`))"""
 _LIST = "/, /labels, /labels/queues, /labels/submitted, /labels/people, /review, /releases, \
 /releases/new, /compare, /calibrations, /floor, /episodes, \
-/dashboards, /dashboards/quality, /dashboards/coverage, /live, /accounts, /nothing"
+/dashboards, /dashboards/quality, /dashboards/coverage, /live, /guide, /accounts, /nothing"
 
 
 @pytest.fixture

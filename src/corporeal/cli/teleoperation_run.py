@@ -17,7 +17,6 @@ from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.trigger import Automatic
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.errors import CorporealError
-from corporeal.studio.operator_server import OperatorServer, serve_operator
 from corporeal.studio.settings import StudioSettings
 from corporeal.teleoperation.arm_model import ArmModel
 from corporeal.teleoperation.camera_feed import CameraFeed
@@ -207,6 +206,9 @@ class TeleoperationProgram:
         self.summary = TeleoperationSummary()
         self.session = open_session(link)
         self.report = StateReport(ArmModel(link.robot))
+        # Imported here: the page's server is an extra, and --help works without it.
+        from corporeal.studio.operator_server import OperatorServer
+
         self.server = OperatorServer(self)
         cameras = link.cameras if terms.pictures else ()
         self.ways: tuple[PageWay, ...] = ()
@@ -249,6 +251,8 @@ class TeleoperationProgram:
                 self.loop.start(self.now_ns)
                 watcher.start()
                 on_ready(address)
+
+            from corporeal.studio.operator_server import serve_operator
 
             serve_operator(self.server, certificate=self.terms.certificate, on_ready=ready,
                            until=until)  # fmt: skip
