@@ -121,4 +121,4 @@ def test_the_playhead_works_by_keys_and_says_what_is_found(
     page.keyboard.press("End")
     expect(slider).to_have_attribute("aria-valuenow", "59999")
     page.keyboard.press("p")
-    expect(slider).to_have_attribute("aria-valuetext", re.compile("force spikes"))
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("Force spikes"))
