@@ -66,7 +66,9 @@ class OperatorHand:
     its place is a guess of the device. `source` changes when the device hands over a new object.
     `buttons` and `axes` are values 0..1 and -1..1 in the order of BUTTONS and AXES, `pressed` says
     which buttons are down. `joints` (26, 8) are pose and radius of HAND_JOINTS, NaN where not
-    known. `clutch` is whether the operator holds the clutch, where the device says so.
+    known; without a `pose` they are relative to the wrist, as gloves have them. `confidence` (26,)
+    is how sure of each the device is, 0 to 1, where it says so. `clutch` is whether the operator
+    holds the clutch, where the device says so.
     """
 
     tracker: Tracker
@@ -78,6 +80,7 @@ class OperatorHand:
     axes: Array = field(default_factory=lambda: np.zeros(0))
     joints: Array | None = None
     clutch: bool | None = None
+    confidence: Array | None = None
 
     @property
     def is_tracked(self) -> bool:

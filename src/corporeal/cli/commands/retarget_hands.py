@@ -17,7 +17,7 @@ from corporeal.teleoperation.operator_input import read_inputs
 
 def retarget_hands(
     source: Annotated[
-        Path, typer.Argument(help="Hands: a WebXR capture, or a table of Aria's MPS.")
+        Path, typer.Argument(help="Hands of WebXR, Aria, HOT3D, EgoDex, Vision Pro, gloves.")
     ],
     out: Annotated[Path, option("The episode to write.", "--out", "-o")],
     robot: Annotated[str, option("The robot: built-in, or its URDF, MJCF or document.")] = "g1",

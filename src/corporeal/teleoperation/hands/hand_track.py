@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from corporeal.geometry import Array, normalise, quaternion_from_matrix, slerp
@@ -22,8 +24,11 @@ from corporeal.units import SECOND_NS
 NOT_SEEN, SEEN, BETWEEN = 0, 1, 2
 # No sample is made up where a hand was away for longer than this, s.
 LONGEST_GAP_S = 0.1
-# No hand is quicker than this between two samples, m/s.
-_MOST_M_S = 6.0
+# No hand is quicker than this between two samples, m/s and rad/s.
+_MOST_M_S, _MOST_RAD_S = 6.0, 40.0
+# A place that is so far from the median of so many around it stands alone, m and sigmas.
+_AROUND, _OUTLIER_M, _SIGMAS = 7, 0.02, 4.0
+_TIPS = [THUMB_TIP, INDEX_TIP]
 # A recording with fewer samples of hands than this shows no motion.
 _FEWEST = 5
 
@@ -45,22 +50,20 @@ class HandTrack:
 
 def track_hand(inputs: Sequence[OperatorInput], side: Side, times_s: Array) -> HandTrack:
     """One hand of a recording at `times_s` (T,), on the clock of the device."""
-    stamps, poses, grasps, apart = [], [], [], []
-    for given in inputs:
-        hand = given.hand(side)
-        if hand is not None and hand.is_tracked and hand.pose is not None:
-            stamps.append(given.times.device_ns / SECOND_NS)
-            poses.append(hand.pose)
-            grasps.append(_grasp_point(hand))
-            apart.append(_apart(hand))
-    if len(stamps) < 2:
+    seen_hands = [
+        (given.times.device_ns, hand)
+        for given in inputs
+        if (hand := given.hand(side)) is not None and hand.is_tracked
+    ]
+    if len(seen_hands) < 2:
         return _unseen(len(times_s))
-    kept = _plausible(np.array(stamps), np.array(poses))
-    rows = np.flatnonzero(kept)
+    stamps = np.array([stamp for stamp, _ in seen_hands]) / SECOND_NS
+    poses = np.array([hand.pose for _, hand in seen_hands])
+    grasps, apart = _grasps([hand for _, hand in seen_hands], poses)
+    rows = np.flatnonzero(_plausible(stamps, poses))
     if len(rows) < 2:
         return _unseen(len(times_s))
-    own_s = np.array(stamps)[rows]
-    track = np.array(poses)[rows]
+    own_s, track = stamps[rows], poses[rows]
     after = np.clip(np.searchsorted(own_s, times_s), 1, len(own_s) - 1)
     before = after - 1
     gap = own_s[after] - own_s[before]
@@ -73,8 +76,8 @@ def track_hand(inputs: Sequence[OperatorInput], side: Side, times_s: Array) -> H
     pose = np.empty((len(times_s), 7))
     pose[:, :3] = _blend(track[:, :3], before, after, part)
     pose[:, 3:] = slerp(track[before, 3:], track[after, 3:], part)
-    grasp = _blend(np.array(grasps)[rows], before, after, part)
-    opening = _blend(_openings(np.array(apart)[rows])[:, None], before, after, part)[:, 0]
+    grasp = _blend(grasps[rows], before, after, part)
+    opening = _blend(_openings(apart[rows])[:, None], before, after, part)[:, 0]
     pose[seen == NOT_SEEN] = np.nan
     grasp[seen == NOT_SEEN] = np.nan
     return HandTrack(pose, grasp, opening, seen, int(len(stamps) - len(rows)))
@@ -106,6 +109,16 @@ def grid_of(inputs: Sequence[OperatorInput], rate_hz: float) -> Array:
         for given in inputs
         if any(hand is not None and hand.is_tracked for hand in (given.left, given.right))
     ]
+    relative = any(
+        hand is not None and hand.joints is not None and hand.pose is None
+        for given in inputs
+        for hand in (given.left, given.right)
+    )
+    if len(seen) < _FEWEST and relative:
+        raise InputError(
+            "recording, got hands relative to their wrists; expected their places in a room too. "
+            "Record a tracker on each wrist, and the head, beside them."
+        )
     if len(seen) < _FEWEST:
         raise InputError(
             f"recording, got {len(seen)} samples in which a hand was seen; expected "
@@ -115,16 +128,16 @@ def grid_of(inputs: Sequence[OperatorInput], rate_hz: float) -> Array:
 
 
 def wrist_axes(wrist: Array, index: Array, little: Array, side: Side) -> Array:
-    """The quaternion (4,) of a hand from its wrist and the knuckles of index and little finger.
+    """Quaternions (..., 4) of hands from wrists and knuckles of index and little finger (..., 3).
 
     x is along the fingers, z out of the back of the hand.
     """
     ahead = normalise((index + little) / 2 - wrist)
     across = (index - wrist, little - wrist)
     back = np.cross(*across) if side == "left" else np.cross(across[1], across[0])
-    back = normalise(back - (back @ ahead) * ahead)
+    back = normalise(back - (back * ahead).sum(axis=-1, keepdims=True) * ahead)
     return np.asarray(
-        quaternion_from_matrix(np.stack([ahead, np.cross(back, ahead), back], axis=1))
+        quaternion_from_matrix(np.stack([ahead, np.cross(back, ahead), back], axis=-1))
     )
 
 
@@ -135,22 +148,21 @@ def _unseen(count: int) -> HandTrack:
     )
 
 
-def _grasp_point(hand: OperatorHand) -> Array:
-    assert hand.pose is not None, "it is tracked"
-    if hand.joints is not None:
-        middle = (hand.joints[THUMB_TIP, :3] + hand.joints[INDEX_TIP, :3]) / 2
-        if np.isfinite(middle).all():
-            return np.asarray(middle)
-    return np.asarray(hand.pose[:3])
+def _grasps(hands: Sequence[OperatorHand], poses: Array) -> tuple[Array, Array]:
+    """Grasp points (n, 3), else the wrists; metres (n,) between thumb and finger, NaN unknown.
 
-
-def _apart(hand: OperatorHand) -> float:
-    """Metres between thumb and fingertip; of a controller its trigger as such; NaN unknown."""
-    if hand.tracker == "controller":
-        return 0.1 * (1.0 - float(np.clip(hand.button("trigger"), 0.0, 1.0)))
-    if hand.joints is None:
-        return float("nan")
-    return float(np.linalg.norm(hand.joints[THUMB_TIP, :3] - hand.joints[INDEX_TIP, :3]))
+    Of a controller the trigger counts as the distance.
+    """
+    nothing = np.full((2, 3), np.nan)
+    tips = np.array([nothing if each.joints is None else each.joints[_TIPS, :3] for each in hands])
+    middle = tips.mean(axis=1)
+    known = np.isfinite(middle).all(axis=1)
+    grasps = np.where(known[:, None], middle, poses[:, :3])
+    apart = np.linalg.norm(tips[:, 0] - tips[:, 1], axis=1)
+    for row, hand in enumerate(hands):
+        if hand.tracker == "controller":
+            apart[row] = 0.1 * (1.0 - float(np.clip(hand.button("trigger"), 0.0, 1.0)))
+    return grasps, apart
 
 
 def _openings(apart_m: Array) -> Array:
@@ -165,19 +177,45 @@ def _openings(apart_m: Array) -> Array:
 
 
 def _plausible(stamps_s: Array, poses: Array) -> NDArray[np.bool_]:
-    """Which samples (n,) are newer than the last and no leap from it and to the next."""
+    """Which samples (n,) are newer than the last, no leap or spin from it, and no lone outlier."""
     kept = np.array(np.isfinite(poses).all(axis=1), np.bool_)
+    rows = np.flatnonzero(kept)
+    kept[rows[_stands_alone(poses[rows, :3])]] = False
     last = -1
-    for row in np.flatnonzero(kept):
+    for row in np.flatnonzero(kept).tolist() if _has_leaps(stamps_s, poses, kept) else ():
         if last >= 0:
             step_s = stamps_s[row] - stamps_s[last]
-            way = float(np.linalg.norm(poses[row, :3] - poses[last, :3]))
-            is_leap = way > _MOST_M_S * max(step_s, 0.0) + 0.01
+            is_leap = _is_leap(poses[last], poses[row], max(step_s, 0.0))
             if step_s <= 0 or (is_leap and step_s < LONGEST_GAP_S):
                 kept[row] = False
                 continue
-        last = int(row)
+        last = row
     return kept
+
+
+def _stands_alone(places: Array) -> NDArray[np.bool_]:
+    """Which places (n, 3) are far from the median of their neighbours, as no motion is."""
+    if len(places) < _AROUND:
+        return np.zeros(len(places), np.bool_)
+    middle = scipy.ndimage.median_filter(places, size=(_AROUND, 1), mode="nearest")
+    off = np.linalg.norm(places - middle, axis=1)
+    usual = scipy.ndimage.median_filter(off, size=_AROUND, mode="nearest")
+    return np.asarray(off > np.maximum(_OUTLIER_M, _SIGMAS * 1.4826 * usual))
+
+
+def _has_leaps(stamps_s: Array, poses: Array, kept: NDArray[np.bool_]) -> bool:
+    """Whether anything leaps or goes back in time: only then each sample is looked at in turn."""
+    rows = np.flatnonzero(kept)
+    step_s = np.diff(stamps_s[rows])
+    leaps = _is_leap(poses[rows[:-1]], poses[rows[1:]], np.maximum(step_s, 0.0))
+    return bool(np.any((step_s <= 0) | leaps))
+
+
+def _is_leap(before: Array, after: Array, step_s: Any) -> Any:
+    """Whether no hand gets from pose to pose (..., 7) in so many seconds (...)."""
+    way = np.linalg.norm(after[..., :3] - before[..., :3], axis=-1)
+    turn = 2 * np.arccos(np.clip(np.abs((before[..., 3:] * after[..., 3:]).sum(axis=-1)), 0, 1))
+    return (way > _MOST_M_S * step_s + 0.01) | (turn > _MOST_RAD_S * step_s + 0.1)
 
 
 def _blend(rows: Array, before: NDArray[np.int64], after: NDArray[np.int64], part: Array) -> Array:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.files import refuse_pointer
-from corporeal.geometry import Array, matrix_from_quaternion, quaternion_from_matrix
+from corporeal.geometry import Array, quaternion_from_matrix
+from corporeal.teleoperation.hands.aria_device import HEAD_FROM_DEVICE, device_poses
+from corporeal.teleoperation.hands.hand_layout import ARIA_21
 from corporeal.teleoperation.hands.hand_track import wrist_axes
 from corporeal.teleoperation.operator_input import (
     HAND_JOINTS,
@@ -26,20 +28,6 @@ from corporeal.teleoperation.operator_input import (
 
 _STAMP = "tracking_timestamp_us"
 _MAX_BYTES, _MAX_ROWS = 256 << 20, 2_000_000
-# The 21 landmarks in their order; the proximal ones are the knuckles.
-_FINGERS = ("thumb", "index_finger", "middle_finger", "ring_finger", "pinky_finger")
-_LANDMARKS = (
-    *(f"{finger}_tip" for finger in _FINGERS),
-    "wrist",
-    "thumb_phalanx_proximal",
-    "thumb_phalanx_distal",
-    *(
-        f"{finger}_phalanx_{bone}"
-        for finger in _FINGERS[1:]
-        for bone in ("proximal", "intermediate", "distal")
-    ),
-    "palm",
-)
 _KNUCKLES = ("index_finger_phalanx_proximal", "pinky_finger_phalanx_proximal")
 # The head is where its trajectory was told at most so long before or after, us.
 _NEAR_US = 100_000
@@ -80,31 +68,18 @@ def read(path: Path) -> Iterator[OperatorInput]:
             f"those of the trajectory, {stamps[0] / 1e6:.1f} to {stamps[-1] / 1e6:.1f} s. "
             "Both have to come from one recording."
         )
-    for sequence, time_us in enumerate(times.tolist()):
-        near = int(np.argmin(np.abs(stamps - time_us)))
-        if abs(int(stamps[near]) - time_us) > _NEAR_US:
+    placed = device_poses(stamps, poses[:, [0, 1, 2, 6, 3, 4, 5]], times, _NEAR_US)
+    for sequence, (place, turn, is_near) in enumerate(zip(*placed, strict=True)):
+        if not is_near:
             continue
-        place, turn = poses[near, :3], matrix_from_quaternion(poses[near, [6, 3, 4, 5]])
-        moment = InputTimes(time_us * 1000, time_us * 1000)
+        time_ns = int(times[sequence]) * 1000
         yield OperatorInput(
             sequence,
-            moment,
-            head=np.concatenate([place, quaternion_from_matrix(turn @ _HEAD)]),
+            InputTimes(time_ns, time_ns),
+            head=np.concatenate([place, quaternion_from_matrix(turn @ HEAD_FROM_DEVICE)]),
             left=_hand(hands, sequence, "left", place, turn),
             right=_hand(hands, sequence, "right", place, turn),
         )
-
-
-# The device's frame is that of its left camera: x down, z out of a lens that looks 39 degrees to
-# the left. Columns ahead, left and up of the head, between both lenses.
-_OUTWARD = np.radians(39.0)
-_HEAD = np.array(
-    [
-        [0.0, 0.0, -1.0],
-        [-np.sin(_OUTWARD), np.cos(_OUTWARD), 0.0],
-        [np.cos(_OUTWARD), np.sin(_OUTWARD), 0.0],
-    ]
-)
 
 
 def _hand(
@@ -115,14 +90,15 @@ def _hand(
         return None
     joints = np.full((len(HAND_JOINTS), 8), np.nan)
     if f"tx_{side}_landmark_0_device" in table:
-        for number, name in enumerate(_LANDMARKS):
+        for number, name in enumerate(ARIA_21):
             joints[HAND_JOINTS.index(name), :3] = _point(table, row, f"{side}_landmark_{number}")
     else:
         joints[WRIST, :3] = _point(table, row, f"{side}_wrist")
         joints[PALM, :3] = _point(table, row, f"{side}_palm")
     joints[:, :3] = joints[:, :3] @ turn.T + place
     pose = np.concatenate([joints[WRIST, :3], _axes(joints, side)])
-    return OperatorHand("hand", 1 if side == "left" else 2, pose, joints=joints)
+    sure = np.full(len(HAND_JOINTS), min(float(table[f"{side}_tracking_confidence"][row]), 1.0))
+    return OperatorHand("hand", 1 if side == "left" else 2, pose, joints=joints, confidence=sure)
 
 
 def _axes(joints: Array, side: Side) -> Array:
