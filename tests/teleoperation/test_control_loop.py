@@ -90,7 +90,7 @@ def test_leader_arms_are_taken_by_the_names_of_their_joints(loop: ControlLoop) -
     held = loop.session.limb.positions.copy()
     loop.offer(OperatorArrived(now_ns, {"leader": names}))
     turns = []
-    for number in range(2, 60):
+    for number in range(2, 130):
         now_ns = number * TICK_NS
         wanted = held.copy()
         wanted[names.index("left_elbow_joint")] += 0.2
@@ -101,6 +101,8 @@ def test_leader_arms_are_taken_by_the_names_of_their_joints(loop: ControlLoop) -
         turns.append(loop.turn(now_ns))
     assert turns[-1].tick.state == "engaged"
     elbow = names.index("left_elbow_joint")
+    path = np.array([turn.tick.arms.positions[elbow] for turn in turns])
+    assert np.abs(np.diff(path)).max() < 0.005, "it is taken over gradually"
     assert turns[-1].tick.arms.positions[elbow] - held[elbow] == pytest.approx(0.2, abs=0.02)
 
 

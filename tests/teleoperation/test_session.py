@@ -25,7 +25,7 @@ from corporeal.teleoperation.operator_input import (
 )
 from corporeal.teleoperation.pose_filter import MovingPose, PoseFilter
 from corporeal.teleoperation.safety_filter import SafetyFilter
-from corporeal.teleoperation.session import BodyState, TeleoperationSession, Tick
+from corporeal.teleoperation.session import BodyState, PolicyAction, TeleoperationSession, Tick
 
 pytest.importorskip("daqp", reason="needs the extra robot")
 
@@ -173,13 +173,13 @@ def test_a_person_takes_over_from_a_policy_without_a_step(run: _Run) -> None:
     for _ in range(50):
         run.now_ns += TICK_NS
         wanted = wanted + 0.002
-        tick = session.tick(run.now_ns, run.body, policy=wanted)
+        tick = session.tick(run.now_ns, run.body, policy=PolicyAction(wanted, {}))
     assert tick.driver == "policy"
     assert tick.asked is not None
-    assert np.abs(tick.arms.rates).max() > 0.05
+    assert np.abs(tick.arms.rates).max() > 0.02
     session.ask("human", run.now_ns, "it misses the block")
     run.now_ns += TICK_NS
-    after = session.tick(run.now_ns, run.body, policy=wanted)
+    after = session.tick(run.now_ns, run.body, policy=PolicyAction(wanted, {}))
     step = np.abs(after.arms.rates - tick.arms.rates).max()
     assert step <= session.limb.acceleration.max() * 0.0101
     assert after.driver == "human"

@@ -290,7 +290,7 @@ def _metadata(
         why = survey.facts["discarded"]["reason"]
         reasons.append("the operator discarded it" + (f": {why}" if why else ""))
     if survey.switches:
-        metadata["segments"] = _segments(metadata.get("mode"), survey)
+        metadata["segments"] = _segments(metadata, survey)
         reasons += _missing_actions(metadata["segments"], survey)
     if holes:
         reasons.append(f"the metadata does not name: {', '.join(holes)}")
@@ -299,8 +299,8 @@ def _metadata(
     return metadata
 
 
-def _segments(mode: Any, survey: _Survey) -> list[dict[str, Any]]:
-    """The demonstration cut where somebody marked another mode, without gaps."""
+def _segments(metadata: Mapping[str, Any], survey: _Survey) -> list[dict[str, Any]]:
+    """The demonstration cut where somebody marked another mode or source, without gaps."""
     ends = [mark["time_ns"] for mark in survey.marks if mark["what"] == "end"]
     last_ns = ends[-1] if ends else max(last for _, last in survey.span_ns.values())
     begins: list[tuple[int, dict[str, Any]]] = [(survey.epoch_ns, {}), *survey.switches]
@@ -310,8 +310,11 @@ def _segments(mode: Any, survey: _Survey) -> list[dict[str, Any]]:
         segment = {
             "start_ns": start_ns - survey.epoch_ns,
             "end_ns": stop_ns - survey.epoch_ns,
-            "mode": facts.get("mode") or mode,
+            "mode": facts.get("mode") or metadata.get("mode"),
         }
+        source = facts.get("source") or metadata.get("motion_source")
+        if source:
+            segment["source"] = source
         if facts.get("note"):
             segment["note"] = facts["note"]
         if segment["mode"] == CORRECTION:

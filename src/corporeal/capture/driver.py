@@ -38,9 +38,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The source itself says that a demonstration begins or ends, and what it knows of it."""
+    """The source itself says that a demonstration begins, ends, or goes on in another mode, and
+    what it knows of it.
+    """
 
-    what: Literal["start", "end"]
+    what: Literal["start", "segment", "end"]
     arrival_ns: int
     metadata: Mapping[str, Any] = field(default_factory=dict)
 

@@ -22,6 +22,7 @@ from corporeal.teleoperation.latency import LatencyMeter
 from corporeal.teleoperation.operator_input import SIDES, OperatorInput
 from corporeal.teleoperation.operator_message import JointMessage, write_joints, write_message
 from corporeal.teleoperation.robot_link import RobotLink
+from corporeal.teleoperation.session import PolicyAction
 
 _TIMES: Final = ("device", "predicted", "sent", "received", "commanded")
 _HAND_JOINTS: Final = 26
@@ -38,7 +39,8 @@ class OperatedRobot:
     """Turns of a control loop as samples; `is_live` where a recorder that lags must lose some.
 
     `see` and `see_picture` are listeners of the loop and of the cameras, `mark` says that a
-    demonstration begins or ends. `source` is what a recorder reads.
+    demonstration begins or ends. `source` is what a recorder reads. With `has_policy` there are
+    streams of what a policy wanted, whoever drove.
     """
 
     link: RobotLink
@@ -46,6 +48,7 @@ class OperatedRobot:
     camera_hz: float
     is_live: bool
     facts: Mapping[str, Any] = field(default_factory=dict)
+    has_policy: bool = False
     lost: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +69,13 @@ class OperatedRobot:
             version="1.0.0",
             description="A driven robot: the operator's input, goals, commands and measurements.",
             file_name="{task}_{session}_{index:04d}.h5",
-            streams=(*self.link.streams, *self._camera_streams(), *_told(), *_operated()),
+            streams=(
+                *self.link.streams,
+                *self._camera_streams(),
+                *_told(),
+                *(_wanted_by_policy() if self.has_policy else ()),
+                *_operated(),
+            ),
         )
         return Rig(schema, self.link.robot, metadata={"mode": "teleoperation", **self.facts})
 
@@ -84,6 +93,8 @@ class OperatedRobot:
                 pose = np.concatenate([goal.position, quaternion_from_matrix(goal.rotation)])
                 self._put(f"debug/{side}_hand_goal", now_ns, pose)
         self._put(f"actions/{roles.BASE_VELOCITY}", now_ns, sent.velocity)
+        if turn.tick.policy is not None and self.has_policy:
+            self._see_policy(turn.tick.policy, turn)
         for given in turn.given:
             self._see_given(given, turn)
         for event in turn.tick.events:
@@ -103,6 +114,18 @@ class OperatedRobot:
     def end(self) -> None:
         """No more will come."""
         self._items.put(None)
+
+    def _see_policy(self, action: PolicyAction, turn: LoopTurn) -> None:
+        """What the policy wanted, unfiltered; a joint that it does not command is as was sent."""
+        now_ns, wanted = turn.tick.time_ns, turn.sent.joints.copy()
+        columns = turn.columns[np.isfinite(action.joints)]
+        wanted[columns] = action.joints[np.isfinite(action.joints)]
+        self._put(f"actions/policy_{roles.JOINT_POSITION_TARGET}", now_ns, wanted)
+        for side, opening in action.openings.items():
+            value = np.array([opening * self.link.opening_m])
+            self._put(f"actions/policy_{side}_gripper_target", now_ns, value)
+        if action.velocity is not None:
+            self._put(f"actions/policy_{roles.BASE_VELOCITY}", now_ns, action.velocity)
 
     def _see_given(self, given: Any, turn: LoopTurn) -> None:
         now_ns = turn.tick.time_ns
@@ -176,6 +199,15 @@ def mark_outcome(recorder: Recorder, *, success: bool, failure: str | None) -> s
 
 def _camera_path(camera: str) -> str:
     return f"{'debug' if camera.startswith('external') else 'observations'}/{camera}"
+
+
+def _wanted_by_policy() -> tuple[Stream, ...]:
+    """The same commands as a policy would have given them, before the safety filter."""
+    return tuple(
+        stream.model_copy(update={"name": f"policy_{stream.name}", "optional": True})
+        for stream in _told()
+        if stream.group == "actions"
+    )
 
 
 def _told() -> tuple[Stream, ...]:

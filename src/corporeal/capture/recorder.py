@@ -392,6 +392,8 @@ class Recorder:
         running = self._running
         if cue == "start" and running is None and self._is_wanted and not self._is_halted:
             self._start(seen, facts, by)
+        elif isinstance(seen, Mark) and seen.what == "segment" and running is not None:
+            running.enter(seen.arrival_ns, OperatorMark("segment", facts))
         elif cue == "end" and running is not None:
             running.end(seen.arrival_ns, facts)
             self._takes_told.end(running.name, seen.arrival_ns)

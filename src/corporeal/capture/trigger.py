@@ -46,7 +46,7 @@ class Automatic:
         """The mark, if it is one."""
         begins, self.at_once = self.at_once, False
         if isinstance(item, Mark):
-            return item.what
+            return None if item.what == "segment" else item.what
         return "start" if begins else None
 
 

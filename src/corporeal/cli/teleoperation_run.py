@@ -16,23 +16,27 @@ from corporeal.capture.operated_robot import OperatedRobot, host_time, mark_outc
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.trigger import Automatic
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
+from corporeal.episode.facts import AUTONOMOUS, CORRECTION, TELEOPERATION
 from corporeal.errors import CorporealError
 from corporeal.studio.settings import StudioSettings
 from corporeal.teleoperation.arm_model import ArmModel
 from corporeal.teleoperation.camera_feed import CameraFeed
 from corporeal.teleoperation.control_loop import (
+    BEFORE_INPUT,
     VIRTUAL_START_NS,
     AskedCommand,
     ControlLoop,
     Given,
     LoopTurn,
+    OperatorArrived,
+    open_policy,
     open_session,
     play,
 )
 from corporeal.teleoperation.operator_input import read_inputs
 from corporeal.teleoperation.operator_state import PageWay, StateReport, welcome
 from corporeal.teleoperation.robot_link import RobotLink, TaskResult
-from corporeal.teleoperation.session import SessionEvent
+from corporeal.teleoperation.session import Driven, SessionEvent
 
 # What a recorder takes before and after a demonstration, s.
 BEFORE_S, AFTER_S = 1.0, 2.0
@@ -54,6 +58,7 @@ class TeleoperationTerms:
     camera_hz: float = 20.0
     facts: Mapping[str, Any] = field(default_factory=dict)
     policy: Path | None = None
+    arm_policy: Path | None = None
 
 
 @dataclass
@@ -83,6 +88,9 @@ class TakeRecorder:
         self._summary, self._tell = summary, tell
         self._begun_ns: int | None = None
         self._takes = 0
+        self._device = "input"
+        self._driver: Driven = "human"
+        self._policy_drove = False
         self.loop: ControlLoop | None = None
         self.failure: BaseException | None = None
         facts = {"software": f"corporeal {__version__}", "session": "teleoperation",
@@ -117,13 +125,47 @@ class TakeRecorder:
         )
         return SessionEvent("refused" if said else command, said or "", now_ns)
 
+    def see(self, turn: LoopTurn) -> None:
+        """A listener of the loop: whoever drives from a tick on begins a segment of its own."""
+        for given in turn.given:
+            if isinstance(given, OperatorArrived):
+                self._device = given.device or self._device
+        if turn.tick.driver == self._driver:
+            return
+        self._driver = turn.tick.driver
+        if self._begun_ns is not None:
+            cause = next((event.cause for event in turn.tick.events
+                          if event.event == f"{self._driver} drives"), "")  # fmt: skip
+            facts = {"mode": self._mode(), "source": self._mover(), "note": cause or None}
+            self._source.mark(Mark("segment", turn.tick.time_ns, facts))
+
+    def name_input(self, name: str) -> None:
+        """What a person's commands come from, where no page says so."""
+        self._device = name
+
+    def _mode(self) -> str:
+        """The mode of the demonstration from here on: a person corrects what a policy began."""
+        if self._driver == "policy":
+            self._policy_drove = True
+            return AUTONOMOUS
+        return CORRECTION if self._policy_drove else TELEOPERATION
+
+    def _mover(self) -> str:
+        policy = None if self.loop is None else self.loop.policy
+        if self._driver == "policy" and policy is not None:
+            return f"policy {policy.name} {policy.sha256[:12]}"
+        return self._device
+
     def begin(self, now_ns: int) -> None:
         """A demonstration begins now."""
-        self._begun_ns = now_ns
+        self._begun_ns, self._policy_drove = now_ns, False
+        if self.loop is not None:
+            self._driver = self.loop.session.driver
         self._takes += 1
         self._link.begin_task()
         self._source.mark(Mark("start", now_ns, {
             "task": self._terms.task, "instruction": self._link.instruction,
+            "mode": self._mode(), "motion_source": self._mover(),
             **{name: value for name, value in self._link.facts.items() if name == "variation"},
         }))  # fmt: skip
 
@@ -214,7 +256,14 @@ class TeleoperationProgram:
         self.ways: tuple[PageWay, ...] = ()
         self.feed = CameraFeed(link, cameras, rate_hz=terms.camera_hz)
         self.feed.viewers.append(self.server.see_picture)
-        self.loop = ControlLoop(self.session, link, listeners=[self.server.see, self._count])
+        self.policy = None
+        if terms.arm_policy is not None:
+            self.policy = open_policy(terms.arm_policy, self.session, link, is_live=not is_virtual)
+            see = self.policy.see_picture
+            self.feed.viewers.append(lambda camera, picture, _: see(camera, picture))
+        self.loop = ControlLoop(
+            self.session, link, listeners=[self.server.see, self._count], policy=self.policy
+        )
         self.takes: TakeRecorder | None = None
         self._is_virtual = is_virtual
         self._now_ns = clock or host_time()
@@ -232,6 +281,7 @@ class TeleoperationProgram:
         return welcome(
             self.link, task=self.terms.task, cameras=self.feed.cameras, now_ns=self.now_ns(),
             records=self.takes is not None, may_drive=may_drive, ways=self.ways,
+            has_policy=self.policy is not None,
         )  # fmt: skip
 
     def recording(self) -> Mapping[str, Any]:
@@ -244,6 +294,8 @@ class TeleoperationProgram:
         """Serve the page and drive the robot in real time until an event says so."""
         with ExitStack() as stack:
             self._open_takes(stack)
+            if self.policy is not None:
+                stack.callback(self.policy.close)
             watcher = threading.Thread(target=self._watch, args=(until,), daemon=True)
 
             def ready(address: str) -> None:
@@ -263,16 +315,24 @@ class TeleoperationProgram:
             self.feed.stop()
         return self._sum_up()
 
-    def replay(self, path: Path, seconds: float | None) -> TeleoperationSummary:
-        """Drive from a recording in virtual time; the same recording gives the same commands."""
+    def replay(
+        self, path: Path, seconds: float | None, *, take_over_s: float = 0.0
+    ) -> TeleoperationSummary:
+        """Drive from a recording in virtual time; the same recording gives the same commands.
+
+        A policy, where there is one, drives until `take_over_s`.
+        """
         inputs = read_inputs(path)
         with ExitStack() as stack:
             self._open_takes(stack)
             self.loop.listeners.append(lambda turn: self.feed.draw_due(turn.tick.time_ns))
             stack.callback(self.link.release_cameras)
             if self.takes is not None:
+                self.takes.name_input(f"recorded input {path.name}")
+                if self.policy is not None and take_over_s > 0:
+                    self.session.ask("policy", VIRTUAL_START_NS, BEFORE_INPUT)
                 self.takes.begin(VIRTUAL_START_NS)
-            turns = play(self.loop, inputs, seconds=seconds)
+            turns = play(self.loop, inputs, seconds=seconds, take_over_s=take_over_s)
             if self.takes is not None:
                 now_ns = turns[-1].tick.time_ns
                 self.takes.end(now_ns)
@@ -286,14 +346,22 @@ class TeleoperationProgram:
             return
         source = OperatedRobot(
             self.link, dict.fromkeys(self.feed.cameras, self.link.picture_size), self.feed.rate_hz,
-            is_live=not self._is_virtual, facts=self.link.facts,
+            is_live=not self._is_virtual, facts={**self.link.facts, **self._policy_facts()},
+            has_policy=self.policy is not None,
         )  # fmt: skip
         self.takes = TakeRecorder(self.terms, self.link, source, self.summary, self.server.tell)
         self.takes.loop = self.loop
         self.loop.at_take = self.takes.at_take
-        self.loop.listeners.append(source.see)
+        self.loop.listeners += [source.see, self.takes.see]
         self.feed.viewers.append(source.see_picture)
         stack.callback(self.takes.close)
+
+    def _policy_facts(self) -> dict[str, Any]:
+        """Which policy there was, for the episodes."""
+        if self.policy is None:
+            return {}
+        return {"arm_policy": {"name": self.policy.name, "sha256": self.policy.sha256,
+                               "rate_hz": self.policy.rate_hz}}  # fmt: skip
 
     def _watch(self, until: threading.Event) -> None:
         """A loop that broke ends the program: nobody drives a robot that is not commanded."""

@@ -31,6 +31,8 @@ SYNTHETIC: Final = "synthetic"
 # What a reader says of a source that ends in the middle.
 BREAKS_OFF = "breaks off after"
 CORRECTION: Final = "correction of a policy"
+TELEOPERATION: Final = "teleoperation"
+AUTONOMOUS: Final = "autonomous rollout"
 COLLECTION_MODES: tuple[CollectionMode, ...] = get_args(CollectionMode)
 _OTHER_SPELLINGS: dict[str, CollectionMode] = {
     "egocentric": "egocentric demonstration",
@@ -260,13 +262,15 @@ class Assumption:
 class CollectionSegment:
     """A stretch of an episode that was collected in one mode.
 
-    In a correction of a policy, `policy_action` and `human_action` are the streams that hold what
+    `source` is who or what moved the robot, such as a policy or a headset. In a correction of a
+    policy, `policy_action` and `human_action` are the streams that hold what
     the policy wanted and what the person did.
     """
 
     start_ns: int
     end_ns: int
     mode: str | None = None
+    source: str | None = None
     note: str | None = None
     policy_action: tuple[str, ...] = ()
     human_action: tuple[str, ...] = ()
@@ -389,6 +393,7 @@ def _segments(segments: Any) -> Iterator[CollectionSegment]:
                 start,
                 end,
                 None if _text(mode) is None else read_mode(str(mode)),
+                _text(segment.get("source")),
                 _text(segment.get("note")),
                 _paths(segment.get("policy_action")),
                 _paths(segment.get("human_action")),

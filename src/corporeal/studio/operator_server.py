@@ -250,7 +250,7 @@ class OperatorServer:
         page.has_greeted = True
         if self._driver is None and said.device != "spectator":
             self._driver = page
-            self.desk.offer(OperatorArrived(now_ns, said.joint_streams))
+            self.desk.offer(OperatorArrived(now_ns, said.joint_streams, said.device))
 
     def _ask(self, command: Any, reason: str) -> None:
         self.desk.offer(AskedCommand(command, reason, self.desk.now_ns()))

@@ -8,10 +8,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from corporeal.errors import CorporealError
 from corporeal.teleoperation.arm_model import ArmModel
+from corporeal.teleoperation.arm_policy import ArmPolicy
 from corporeal.teleoperation.clearance import Clearance
 from corporeal.teleoperation.leader import LeaderArm, leader_of
 from corporeal.teleoperation.limits import CommandLimits
@@ -28,6 +33,7 @@ _WAITING = 64
 _LATE_NS = 5 * TICK_NS
 # Virtual time begins here, so that the same input gives the same commands on every day.
 VIRTUAL_START_NS: Final = 1_000_000_000 * 1_000_000_000
+BEFORE_INPUT: Final = "the input is not played yet"
 TAKE_COMMANDS: Final = ("start", "end", "discard", "success", "failure")
 
 
@@ -46,6 +52,7 @@ class OperatorArrived:
 
     time_ns: int
     streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    device: str = ""
 
 
 Given = OperatorInput | JointMessage | AskedCommand | OperatorArrived
@@ -55,7 +62,8 @@ Given = OperatorInput | JointMessage | AskedCommand | OperatorArrived
 class LoopTurn:
     """One turn of the loop: what came in since the last, what the robot said, what it was told.
 
-    `commanded_ns` is when the command had been given, on the host's clock.
+    `commanded_ns` is when the command had been given, on the host's clock; `columns` (n,) are the
+    joints of the robot that are commanded.
     """
 
     given: tuple[Given, ...]
@@ -63,6 +71,7 @@ class LoopTurn:
     tick: Tick
     sent: SentCommand
     commanded_ns: int
+    columns: NDArray[np.int64]
 
 
 Listener = Callable[[LoopTurn], None]
@@ -83,6 +92,13 @@ def open_session(
     return TeleoperationSession(limb, scale=scale)
 
 
+def open_policy(
+    path: Path, session: TeleoperationSession, link: RobotLink, *, is_live: bool
+) -> ArmPolicy:
+    """A policy for the joints that a session commands; raises ModelError for one that is none."""
+    return ArmPolicy(path, link, session.limb.arms.names, is_live=is_live)
+
+
 class ControlLoop:
     """Reads the robot, lets the session decide, commands the robot; `listeners` see every turn.
 
@@ -96,8 +112,9 @@ class ControlLoop:
         *,
         listeners: Iterable[Listener] = (),
         at_take: Callable[[AskedCommand], SessionEvent | None] | None = None,
+        policy: ArmPolicy | None = None,
     ) -> None:
-        self.session, self.link = session, link
+        self.session, self.link, self.policy = session, link, policy
         self.listeners = list(listeners)
         self.at_take = at_take
         self.streams: tuple[tuple[str, LeaderArm], ...] = ()
@@ -122,11 +139,14 @@ class ControlLoop:
         if self._put_back_ns is not None and now_ns >= self._put_back_ns:
             notes += self._put_back(now_ns)
         body = self.link.read(now_ns)
-        tick = self.session.tick(now_ns, body)
+        action = None if self.policy is None else self.policy.act(now_ns)
+        trouble = "" if self.policy is None else self.policy.trouble
+        tick = self.session.tick(now_ns, body, policy=action, trouble=trouble)
         if notes:
             tick = replace(tick, events=(*tick.events, *notes))
         sent = self.link.send(tick)
-        turn = LoopTurn(given, body, tick, sent, clock() if clock else now_ns)
+        columns = self.session.limb.arms.columns
+        turn = LoopTurn(given, body, tick, sent, clock() if clock else now_ns, columns)
         self.turns += 1
         for listener in self.listeners:
             listener(turn)
@@ -194,7 +214,7 @@ class ControlLoop:
                 return SessionEvent("refused", "nothing is recorded: start it with --record",
                                     given.time_ns)  # fmt: skip
             return self.at_take(given)
-        elif given.command == "policy":
+        elif given.command == "policy" and self.policy is None:
             return SessionEvent("refused", "no policy was given", given.time_ns)
         else:
             session.ask(given.command, given.time_ns, given.reason)
@@ -227,6 +247,9 @@ class ControlLoop:
         if not self.link.put_back():
             return []
         session = self.session
+        if self.policy is not None:
+            self.policy.forget()
+        session.ask("human", now_ns, "the scene was put back")
         session.ask("disengage", now_ns, "the scene was put back")
         body = self.link.read(now_ns)
         session.limb.arms.move_body(body.joints, body.base)
@@ -236,11 +259,12 @@ class ControlLoop:
 
 def play(
     loop: ControlLoop, inputs: Iterable[OperatorInput], *, seconds: float | None = None,
-    start_ns: int = VIRTUAL_START_NS, clutch: bool = True,
+    start_ns: int = VIRTUAL_START_NS, clutch: bool = True, take_over_s: float = 0.0,
 ) -> list[LoopTurn]:  # fmt: skip
     """Drive a robot from recorded inputs in virtual time, as fast as it goes.
 
-    With `clutch` it is held throughout, whatever the recording says.
+    With `clutch` it is held throughout, whatever the recording says. A policy that the loop has
+    drives until `take_over_s`.
     """
     turns: list[LoopTurn] = []
     rows = iter(inputs)
@@ -249,10 +273,16 @@ def play(
         raise CorporealError("input, got no frames; expected a recording. Record it again.")
     offset_ns = start_ns - row.times.received_ns
     now_ns, longest = start_ns, None if seconds is None else start_ns + round(seconds * 1e9)
-    if clutch:
-        loop.offer(AskedCommand("engage", "the input is played", start_ns))
+    has_policy = loop.policy is not None and take_over_s > 0
+    if has_policy:
+        loop.offer(AskedCommand("policy", BEFORE_INPUT, start_ns))
+    taken_ns = start_ns + round(take_over_s * 1e9) if has_policy else start_ns
+    is_due = clutch
     while row is not None and (longest is None or now_ns < longest) and not loop.is_over:
         now_ns += TICK_NS
+        if is_due and now_ns > taken_ns:
+            loop.offer(AskedCommand("engage", "the input is played", now_ns))
+            is_due = False
         while row is not None and row.times.received_ns + offset_ns <= now_ns:
             loop.offer(_moved(row, offset_ns))
             row = next(rows, None)

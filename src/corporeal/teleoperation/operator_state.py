@@ -44,6 +44,7 @@ def welcome(
     now_ns: int,
     records: bool,
     may_drive: bool,
+    has_policy: bool = False,
     ways: Sequence[PageWay] = (),
 ) -> dict[str, Any]:
     """The first message to a page."""
@@ -56,7 +57,7 @@ def welcome(
         "instruction": link.instruction,
         "cameras": list(cameras),
         "walks": link.walks,
-        "policy": False,
+        "policy": has_policy,
         "records": records,
         "role": "operator" if may_drive else "spectator",
         "host_ns": now_ns,

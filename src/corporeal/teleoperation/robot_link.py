@@ -52,7 +52,8 @@ class RobotLink(Protocol):
     """A robot that is driven. One thread calls all but `picture`, which another one may.
 
     `streams` are those that `measure` gives values of, in the same order of time as `read`.
-    `picture_size` is height and width. `obstacles` are what its arms must not touch, in the
+    `picture_size` is height and width, `opening_m` how far a hand opens, in the unit of its stream
+    (0: it has none). `obstacles` are what its arms must not touch, in the
     world of its base.
     """
 
@@ -61,6 +62,7 @@ class RobotLink(Protocol):
     streams: tuple[Stream, ...]
     cameras: tuple[str, ...]
     picture_size: tuple[int, int]
+    opening_m: float
     instruction: str
     walks: bool
     facts: Mapping[str, Any]

@@ -34,6 +34,10 @@ _VELOCITY_RAMP = np.array([1.0, 1.0, 2.0])
 _HOME_HZ = 0.2
 # A gripper opens or shuts wholly in no less than this, s.
 _GRIP_S = 0.25
+# A person has a gripper that a policy moved once theirs is as open as that, or passes it.
+_SAME_GRIP = 0.1
+# What a leader arm or a policy asks for is taken over gradually, s.
+BLEND_S: Final = 1.0
 # Lower than this share of its standing height, or more tilted, a robot has fallen.
 _FALLEN_SHARE, _FALLEN_TILT = 0.6, 0.5
 
@@ -46,6 +50,18 @@ class BodyState:
     joints: Array
     base: Array
     openings: Mapping[Side, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyAction:
+    """What a policy wants now: commanded joints (n,), hands 0 shut to 1 open, base velocity (3,).
+
+    A joint that it does not command is NaN; hands and velocity are left out where it has none.
+    """
+
+    joints: Array
+    openings: Mapping[Side, float]
+    velocity: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,7 @@ class Tick:
 
     `arms` are the commanded joints, `wanted` the goals of the hands in the axes of the base,
     `asked` what a leader or a policy asked of the joints (n,), `velocity` that of the base.
+    `policy` is what a policy wants, also while a person drives.
     """
 
     time_ns: int
@@ -78,6 +95,7 @@ class Tick:
     engaged: dict[Side, bool]
     input_times: InputTimes | None
     input_age_ns: int | None
+    policy: PolicyAction | None
     events: tuple[SessionEvent, ...]
 
 
@@ -108,6 +126,10 @@ class TeleoperationSession:
         self._clutches = {side: Clutch(scale) for side in SIDES}
         self._grips = {side: Grip() for side in SIDES}
         self._openings: dict[Side, float] = dict.fromkeys(SIDES, 1.0)
+        # By side: how much more open the person's hand was when they took over; None: they have it.
+        self._grip_owed: dict[Side, float | None] = dict.fromkeys(SIDES)
+        self._asked_from: tuple[int, Array] | None = None
+        self._policy: PolicyAction | None = None
         self._asked_to_follow = False
         self._released: dict[Side, bool] = dict.fromkeys(SIDES, True)
         self._heading: Array | None = None
@@ -148,6 +170,7 @@ class TeleoperationSession:
     def greet(self, now_ns: int, leaders: Mapping[str, LeaderArm] | None = None) -> None:
         """Somebody else drives from here on: nothing of the last one's input counts."""
         self._rest_all()
+        self._take_over("another page drives", now_ns)
         if self.state in ("engaged", "hold"):
             self._enter("inert", "another page drives", now_ns)
         self._input, self._offset_ns, self._heading = None, None, None
@@ -179,23 +202,32 @@ class TeleoperationSession:
             self._enter("kneeling", reason or "asked for", now_ns)
         elif command == "stand" and self.state == "kneeling":
             self._enter("inert", reason or "asked for", now_ns)
-        elif command in ("policy", "human") and self.state != "stopped":
-            self._hand_over("policy" if command == "policy" else "human", reason, now_ns)
+        elif command == "policy":
+            self._give_to_policy(reason or "asked for", now_ns)
+        elif command == "human":
+            self._take_over(reason or "asked for", now_ns)
         elif command == "engage" and self.state in ("inert", "hold", "engaged"):
             self._asked_to_follow = True
             self._released = dict.fromkeys(SIDES, True)
             if self.state == "hold":
                 self._enter("inert", "", now_ns)
 
-    def tick(self, now_ns: int, body: BodyState, *, policy: Array | None = None) -> Tick:
-        """The command of one control tick; `policy` (n,) is what a policy wants of the joints."""
+    def tick(
+        self, now_ns: int, body: BodyState, *, policy: PolicyAction | None = None, trouble: str = ""
+    ) -> Tick:
+        """The command of one control tick.
+
+        `policy` is what a policy wants, `trouble` why there is one that wants nothing.
+        """
         last_ns = self._time_ns
         dt_s = 0.01 if last_ns is None else float(np.clip((now_ns - last_ns) / 1e9, 0.002, 0.03))
         self._time_ns = now_ns
-        self._watch(now_ns, body)
+        self._policy = policy
+        self._watch(now_ns, body, trouble)
+        self._watch_clutch(now_ns)
         limb = self.limb
         limb.arms.move_body(body.joints, body.base)
-        wanted, asked, objective = self._objective(now_ns, dt_s, policy)
+        wanted, asked, objective = self._objective(now_ns, dt_s)
         arms = limb.step(objective, dt_s)
         self._move_grips(dt_s)
         self._move_base(dt_s)
@@ -214,15 +246,18 @@ class TeleoperationSession:
             {side: self._clutches[side].is_held for side in SIDES},
             self._input.times if self._input else None,
             now_ns - self._received_ns if self._input else None,
+            policy,
             events,
         )
 
     def _objective(
-        self, now_ns: int, dt_s: float, policy: Array | None
+        self, now_ns: int, dt_s: float
     ) -> tuple[dict[Side, HandGoal], Array | None, Objective | None]:
         goals = self._goals(now_ns) if self.driver == "human" else {}
-        asked = policy if self.driver == "policy" else self._led()
+        asked = self._asked_by_policy() if self.driver == "policy" else self._led()
         free = self.state in ("inert", "engaged")
+        if asked is None or goals or not free:
+            self._asked_from = None
         if goals:
             if self.state == "inert":
                 # What hands leave free stays as it is: nothing moves when the clutch is taken up.
@@ -243,7 +278,7 @@ class TeleoperationSession:
         if asked is not None and free:
             if self.state == "inert":
                 self._enter("engaged", "", now_ns)
-            return {}, asked, JointObjective(asked, np.zeros(len(asked)))
+            return {}, asked, JointObjective(self._blended(asked, now_ns), np.zeros(len(asked)))
         if self.state == "engaged" and not self._asked_to_follow:
             self._enter("inert", "", now_ns)
         return {}, asked, None
@@ -282,11 +317,44 @@ class TeleoperationSession:
             leader.lead(asked)
         return asked
 
-    def _watch(self, now_ns: int, body: BodyState) -> None:
+    def _asked_by_policy(self) -> Array | None:
+        """What a policy asks of the joints (n,); those that it does not command stay."""
+        if self._policy is None:
+            return None
+        joints = self._policy.joints
+        return np.where(np.isfinite(joints), joints, self.limb.positions)
+
+    def _blended(self, asked: Array, now_ns: int) -> Array:
+        """From where the arms were to what is asked, smoothly, so that nothing lurches."""
+        if self._asked_from is None:
+            self._asked_from = now_ns, self.limb.positions.copy()
+        begun_ns, start = self._asked_from
+        share = min((now_ns - begun_ns) / 1e9 / BLEND_S, 1.0)
+        share = share * share * (3.0 - 2.0 * share)
+        return np.asarray(start + share * (asked - start))
+
+    def _watch_clutch(self, now_ns: int) -> None:
+        """Whoever takes up the clutch, or engages, has the robot from the policy at once."""
+        given = self._input
+        if self.driver != "policy" or given is None:
+            return
+        for side in SIDES:
+            hand = given.hand(side)
+            is_seen = hand is not None and hand.is_tracked
+            if is_seen and self._released[side] and self._holds_clutch(given, side):
+                self._take_over("the clutch was taken up", now_ns, keeps_clutch=True)
+                return
+        if self._asked_to_follow and any(each.is_ready for each in self.leaders.values()):
+            self._take_over("a leader arm was engaged", now_ns, keeps_clutch=True)
+
+    def _watch(self, now_ns: int, body: BodyState, trouble: str) -> None:
         silent_s = (now_ns - self._received_ns) / 1e9
-        is_driven = self.driver == "human" and self.state == "engaged"
+        # Who watches a policy is as much needed as who drives; a program without a page has nobody.
+        is_driven = self.state == "engaged" and (self.driver == "human" or self._input is not None)
         if is_driven and silent_s > STREAM_LOST_S:
             self._hold("no input for 0.1 s", now_ns)
+        if self.driver == "policy" and self._policy is None and trouble:
+            self._hold(trouble, now_ns)
         standing = self.limb.arms.robot.standing
         if standing is None or self.state in ("stopped", "kneeling"):
             return
@@ -309,18 +377,36 @@ class TeleoperationSession:
         return all(hand is not None and hand.is_pressed("stick") for hand in hands)
 
     def _move_grips(self, dt_s: float) -> None:
-        if self.state not in ("inert", "engaged") or self.driver != "human":
+        if self.state not in ("inert", "engaged"):
             return
         most = dt_s / _GRIP_S
         for side in SIDES:
-            if self._clutches[side].is_held:
-                step = self._grips[side].opening - self._openings[side]
+            wanted = self._wanted_opening(side)
+            if wanted is not None:
+                step = wanted - self._openings[side]
                 self._openings[side] += float(np.clip(step, -most, most))
+
+    def _wanted_opening(self, side: Side) -> float | None:
+        if self.driver == "policy":
+            self._grip_owed[side] = self._grips[side].opening - self._openings[side]
+            return None if self._policy is None else self._policy.openings.get(side)
+        if not self._clutches[side].is_held:
+            return None
+        owed, apart = self._grip_owed[side], self._grips[side].opening - self._openings[side]
+        # What a policy holds is not let go because the person's own hand happens to be open.
+        if owed is not None and abs(apart) > _SAME_GRIP and apart * owed > 0:
+            return None
+        self._grip_owed[side] = None
+        return self._grips[side].opening
 
     def _move_base(self, dt_s: float) -> None:
         wanted = np.zeros(3)
         given = self._input
-        if self.state in ("inert", "engaged") and given is not None and self.driver == "human":
+        policy = self._policy
+        if self.driver == "policy":
+            if self.state == "engaged" and policy is not None and policy.velocity is not None:
+                wanted = np.clip(policy.velocity, -_MOST_VELOCITY, _MOST_VELOCITY)
+        elif self.state in ("inert", "engaged") and given is not None:
             fresh = given.base_velocity is not None and given.is_visible
             silent_s = ((self._time_ns or 0) - self._received_ns) / 1e9
             if fresh and silent_s <= STREAM_LOST_S and given.base_velocity is not None:
@@ -348,17 +434,30 @@ class TeleoperationSession:
         self._enter("inert", "", now_ns)
 
     def _let_go(self, cause: str, now_ns: int) -> None:
+        self._take_over(cause, now_ns)
         if self.state == "engaged":
             self._rest_all()
             self._enter("inert", cause, now_ns)
         else:
             self._rest_all()
 
-    def _hand_over(self, driver: Driven, reason: str, now_ns: int) -> None:
-        if driver != self.driver:
-            self.driver = driver
+    def _give_to_policy(self, reason: str, now_ns: int) -> None:
+        if self.state in ("stopped", "kneeling"):
+            self._note("refused", "a robot that is stopped or kneels takes no policy", now_ns)
+        elif self.driver != "policy":
             self._rest_all()
-            self._note(f"{driver} drives", reason, now_ns)
+            self.driver = "policy"
+            self._note("policy drives", reason, now_ns)
+            self._enter("inert", "", now_ns)
+
+    def _take_over(self, reason: str, now_ns: int, *, keeps_clutch: bool = False) -> None:
+        """A person has the robot again; nothing moves because of it."""
+        if self.driver != "human":
+            self.driver = "human"
+            if not keeps_clutch:
+                self._rest_all()
+            self._asked_from = None
+            self._note("human drives", reason, now_ns)
 
     def _rest_all(self) -> None:
         """Nobody is followed until the clutch was let go and taken up, or was asked for anew."""
@@ -368,6 +467,9 @@ class TeleoperationSession:
             self._released[side] = False
 
     def _enter(self, state: State, cause: str, now_ns: int) -> None:
+        if state in ("hold", "stopped", "kneeling"):
+            # A policy never goes on by itself.
+            self._take_over(cause, now_ns)
         if state != self.state:
             self.state, self.cause = state, cause
             self._note(state, cause, now_ns)

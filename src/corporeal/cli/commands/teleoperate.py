@@ -45,6 +45,13 @@ def teleoperate(
     walking_policy: Annotated[
         Path | None, option("ONNX file of a walking policy; legs stand without it.")
     ] = None,
+    arm_policy: Annotated[
+        Path | None,
+        option("ONNX file of a policy that may drive arms and hands; a person takes over."),
+    ] = None,
+    take_over: Annotated[
+        float, option("With --input: the arm policy drives for so long first, s.", min=0)
+    ] = 0.0,
     seed: Annotated[int, option("Draws the scene.", min=0)] = 0,
     pictures: Annotated[bool, option("Draw and record the cameras.")] = True,
     camera_hz: Annotated[float, option("Pictures a second of each camera.", min=1, max=60)] = 20.0,
@@ -55,7 +62,8 @@ def teleoperate(
 ) -> None:
     """Drive a robot from a page: a headset, hands, a gamepad or a keyboard; Ctrl-C ends it.
 
-    Every command passes the safety filter. With --record the page begins and ends demonstrations;
+    Every command passes the safety filter. A person takes over from --arm-policy without a jump,
+    and the episode keeps what both wanted. With --record the page begins and ends demonstrations;
     each is judged. With --input the recording drives in virtual time, and the same recording gives
     the same commands.
 
@@ -70,6 +78,11 @@ def teleoperate(
     if input_ is not None:
         # Said before a robot is opened.
         read_inputs(input_)
+    if take_over > 0 and (input_ is None or arm_policy is None):
+        raise CorporealError(
+            f"--take-over, got {take_over:g} s; expected --input and --arm-policy with it. "
+            "On a page, a person takes over with the clutch."
+        )
     people = {"operator": operator, "station": station}
     terms = TeleoperationTerms(
         task,
@@ -78,15 +91,16 @@ def teleoperate(
         pictures=pictures,
         camera_hz=camera_hz,
         policy=policy,
+        arm_policy=arm_policy,
         facts={name: value for name, value in people.items() if value},
     )
     if input_ is None and not is_loopback(host):
         terms = _open_to_others(terms)
     link = known[driver].open(LinkOptions(task=task, seed=seed, walking_policy=walking_policy))
-    program = TeleoperationProgram(terms, link, is_virtual=input_ is not None)
     try:
+        program = TeleoperationProgram(terms, link, is_virtual=input_ is not None)
         if input_ is not None:
-            summary = program.replay(input_, seconds)
+            summary = program.replay(input_, seconds, take_over_s=take_over)
         else:
             summary = _serve(program, seconds, quiet=as_json)
     finally:

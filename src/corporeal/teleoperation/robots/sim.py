@@ -41,6 +41,7 @@ class SimulatedRobot:
         self.instruction = self._live.instruction
         self.cameras: tuple[str, ...] = CAMERAS
         self.picture_size = (options.height, options.width)
+        self.opening_m = self._live.opening_m
         self.obstacles: tuple[Obstacle, ...] = (
             floor(),
             *(Obstacle(name, shape) for name, shape in self._live.furniture().items()),
