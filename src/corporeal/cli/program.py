@@ -38,6 +38,7 @@ EXTRAS = {
     "obstore": ("obstore", "server"),
     "onnxruntime": ("onnxruntime", "vision"),
     "OpenGL": ("pyopengl", "robot"),
+    "ortools": ("ortools", "plan"),
     "pinocchio": ("pin", "robot"),
     "psycopg": ("psycopg[binary]", "server"),
     "pyrealsense2": ("pyrealsense2", "realsense"),

@@ -16,6 +16,7 @@ from corporeal.cli.command import Command, argument, group
 from corporeal.cli.output import AsJson, console, emphasise, print_json
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.errors import DocumentError, Problem, UnknownNameError
+from corporeal.operations.shifts import Roster
 from corporeal.protocol import Calibration, Protocol, open_protocol, protocol_names
 from corporeal.quality.policy import Policy
 from corporeal.quality.scoring import Weighting
@@ -112,7 +113,7 @@ def _open(path: Path) -> Document:
 
 def _models() -> tuple[type[Document], ...]:
     motion = (RetargetingMap, SkeletonMap, MarkerSet)
-    station = (Calibration, RigDocument, Board, RigRecordings)
+    station = (Calibration, RigDocument, Board, RigRecordings, Roster)
     return Schema, Embodiment, Protocol, *station, Policy, Weighting, *motion
 
 

@@ -1,0 +1,10 @@
+from .balance import measure_balance as measure_balance
+from .conflict import explain_missing as explain_missing
+from .conflict import find_remedies as find_remedies
+from .plan import ShiftPlan as ShiftPlan
+from .plan import find_breaches as find_breaches
+from .plan import list_strangers as list_strangers
+from .plan_picture import plot_plan as plot_plan
+from .planning import Fixture as Fixture
+from .planning import plan_shifts as plan_shifts
+from .roster import Roster as Roster
