@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from tests.quality.samples import joints
 
-from corporeal.episode.recording import ArraySignal
 from corporeal.errors import EpisodeError, NotAssessed
 from corporeal.quality import Subject, assessment
-from corporeal.quality.assessment import Assessment, assess, join_siblings
+from corporeal.quality.assessment import assess
 from corporeal.quality.check import Check, Finding
 from corporeal.quality.policy import CheckRule
 
@@ -110,42 +109,3 @@ def test_a_damaged_stream_fails_the_episode(
     found = assess(subject, pictures=False, only=("episode_unreadable",))
     assert [(each.check, each.stream) for each in found.findings] == [("episode_unreadable", label)]
     assert found.verdict == "failed"
-
-
-def test_a_late_message_is_one_finding_for_all_that_it_brings() -> None:
-    recording = joints()
-    first, *_ = recording.signals.values()
-    brought = ("observations/q", "observations/dq", "observations/effort")
-    other = ArraySignal(first.spec, first.time_ns + 1, first[:])
-    together = replace(recording, signals={
-        **dict.fromkeys(brought, first), "observations/camera_pose": other
-    })  # fmt: skip
-    late = [
-        Finding("40 ms late", stream=label, frames=((3, 4),), check="loud", severity="fail")
-        for label in together.signals
-    ]
-    apart = Finding("120 ms late", stream=brought[0], frames=((9, 10),), check="loud")
-    joined = join_siblings(Assessment((*late, apart), {}), together).findings
-    assert [each.stream for each in joined] == [brought[0], "observations/camera_pose", brought[0]]
-    assert joined[0].siblings == brought[1:]
-    assert "the same in observations/dq and observations/effort" in joined[0].message
-    assert joined[0].to_json()["siblings"] == list(brought[1:])
-    assert joined[1].siblings == joined[2].siblings == ()
-
-
-def test_what_is_said_of_values_is_joined_only_where_the_moments_are_the_same() -> None:
-    recording = joints()
-    first, *_ = recording.signals.values()
-    together = replace(recording, signals={"observations/q": first, "observations/dq": first})
-    frozen = [
-        Finding("frozen", stream="observations/q", frames=((3, 9),), check="blind"),
-        Finding("frozen", stream="observations/dq", frames=((3, 9),), check="blind"),
-        Finding("frozen", stream="observations/dq", check="blind"),
-    ]
-    joined = join_siblings(Assessment(tuple(frozen), {}), together).findings
-    assert [each.siblings for each in joined] == [("observations/dq",), ()]
-    two = [
-        Finding(f"{joint} is stuck", stream="observations/q", frames=((3, 9),), check="blind")
-        for joint in ("a", "b")
-    ]
-    assert join_siblings(Assessment(tuple(two), {}), together).findings == tuple(two)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,7 +20,6 @@ from corporeal.quality.evidence.stray_stamps import cut_signal
 from corporeal.quality.policy import CheckRule, Policy
 from corporeal.quality.subject import Judgement, Subject
 from corporeal.units import SECOND_NS
-from corporeal.words import listed
 
 LONGEST_S = 1200.0
 PIECE_S = 300.0
@@ -174,46 +172,6 @@ def weigh_needs(
     return replace(assessment, findings=assessment.findings + judged.findings)
 
 
-def join_siblings(assessment: Assessment, recording: Recording) -> Assessment:
-    """One cause, one finding: what a check says alike of streams that share their stamps.
-
-    A message brings position, velocity and effort together; when it is late, it is late once. The
-    finding stays with the first stream and names the others.
-    """
-    merged: dict[Any, list[Finding]] = {}
-    seen: Counter[Any] = Counter()
-    for number, finding in enumerate(assessment.findings):
-        cause = _cause(finding, recording) or number
-        # Two findings in one stream are two, such as of two joints at the same time.
-        place = seen[cause, finding.stream]
-        seen[cause, finding.stream] += 1
-        merged.setdefault((cause, place), []).append(finding)
-    return replace(assessment, findings=tuple(_joined(group) for group in merged.values()))
-
-
-def _cause(finding: Finding, recording: Recording) -> Any:
-    """The same for findings of one cause; None for one that stands alone."""
-    signal = recording.signals.get(finding.stream or "")
-    timed = finding.check in checks() and checks()[finding.check].topic == "time"
-    if signal is None or not len(signal) or not (timed or finding.frames):
-        return None
-    stamps = hashlib.blake2b(np.ascontiguousarray(signal.time_ns).tobytes(), digest_size=16)
-    # What is wrong with values at the same moments is one cause only in one kind of stream:
-    # an action beyond a limit and a state beyond it are two facts.
-    side = "" if timed else signal.spec.group
-    return finding.check, finding.severity, finding.frames, stamps.digest(), side
-
-
-def _joined(group: list[Finding]) -> Finding:
-    first, *others = group
-    streams = dict.fromkeys(each.stream for each in others if each.stream != first.stream)
-    if not others:
-        return first
-    names = listed([str(stream) for stream in streams])
-    message = f"{first.message}; the same in {names}, stamped by the same messages"
-    return replace(first, message=message, siblings=tuple(map(str, streams)))
-
-
 @dataclass(frozen=True, eq=False)
 class Excerpt:
     """A piece of a recording, and at which sample of each signal it begins."""
@@ -270,7 +228,10 @@ def combined(pieces: Iterable[tuple[Excerpt, Assessment]]) -> Assessment:
             frames = tuple((first + shift, stop + shift) for first, stop in finding.frames)
             before = merged.setdefault((finding.check, finding.stream), replace(finding, frames=()))
             whole = (before.frames + frames)[:_MOST_SPANS]
-            merged[finding.check, finding.stream] = replace(before, frames=whole)
+            both = bool(before.columns and finding.columns)
+            columns = tuple(dict.fromkeys(before.columns + finding.columns)) if both else ()
+            joined = replace(before, frames=whole, columns=columns)
+            merged[finding.check, finding.stream] = joined
     nowhere = {
         name: reason
         for name, reason in (reasons[0] if reasons else {}).items()

@@ -88,10 +88,14 @@ class Finding:
     check: str = ""
     siblings: tuple[str, ...] = ()
     """Other streams of which the same is true, for the same cause."""
+    columns: tuple[str, ...] = ()
+    """The columns that it is about; none where it is about all, or does not say."""
+    consequences: tuple[str, ...] = ()
+    """Checks that found what follows from this, and are not told apart."""
 
     def to_json(self) -> dict[str, Any]:
         """The finding as `corporeal check --json` prints it; `episodes` for a batch's alone,
-        `siblings` where several streams have it."""
+        `siblings`, `columns` and `consequences` where there are any."""
         plain: dict[str, Any] = {
             "check": self.check,
             "severity": self.severity,
@@ -101,8 +105,10 @@ class Finding:
             "limit": _number(self.limit),
             "message": self.message,
         }
-        plain |= {"episodes": list(self.episodes)} if self.episodes else {}
-        return plain | ({"siblings": list(self.siblings)} if self.siblings else {})
+        for name in ("episodes", "siblings", "columns", "consequences"):
+            if several := getattr(self, name):
+                plain[name] = list(several)
+        return plain
 
     def _repr_html_(self) -> str:
         """The finding as a notebook shows it."""
@@ -121,6 +127,9 @@ class Check:
     decoded for it, `rests_on` what it must know of the source: where its reader had to assume that,
     a finding fails nothing, asks a human, and says so. The severity is what a finding means unless
     the policy says otherwise.
+    `explains` are checks that find what follows from this fault in the same columns at the same
+    time, `spoils` those that draw on the faulty stream for what they say of any: where they find
+    something, they are told with it.
     `formerly` are names that it had before: documents, queries and files may still carry them.
     """
 
@@ -131,6 +140,8 @@ class Check:
     scope: Literal["episode", "batch", "judgement"] = "episode"
     pictures: bool = False
     rests_on: tuple[Premise, ...] = ()
+    explains: tuple[str, ...] = ()
+    spoils: tuple[str, ...] = ()
     formerly: tuple[str, ...] = ()
 
     @property
@@ -242,6 +253,10 @@ def page(name: str) -> str:
         lines += [f"| `{key}` | {value} |" for key, value in check.limits.items()]
     else:
         lines += ["It has no limits to set."]
+    if check.explains or check.spoils:
+        follow = sorted({*check.explains, *check.spoils})
+        names = ", ".join(f"[{other}]({other}.md)" for other in follow)
+        lines += ["", f"What follows from it is told with it: {names}."]
     if check.formerly:
         names = ", ".join(f"`{former}`" for former in check.formerly)
         lines += ["", f"Formerly {names}; what carries that name still means this check."]

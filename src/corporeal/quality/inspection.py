@@ -21,11 +21,11 @@ from corporeal.quality.assessment import (
     assess,
     combined,
     excerpts,
-    join_siblings,
     span_s,
     weigh_needs,
 )
 from corporeal.quality.batch import Batch, Synopsis
+from corporeal.quality.causes import join_causes, join_with_batch
 from corporeal.quality.check import Finding, Verdict, checks, findings_html, verdict
 from corporeal.quality.evidence.stray_stamps import SettledRecording, settle_clocks
 from corporeal.quality.exhibit import Exhibit as Exhibit
@@ -261,7 +261,11 @@ def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> Episo
         if episode.index in each.episodes
         and (_is_comparison(each) or 2 * len(each.episodes) <= max(2, count))
     )
-    return replace(episode, batch_findings=about) if about else episode
+    if not about:
+        return episode
+    about, own = join_with_batch(about, episode.assessment.findings)
+    alone = replace(episode.assessment, findings=own)
+    return replace(episode, assessment=alone, batch_findings=about)
 
 
 def _is_comparison(finding: Finding) -> bool:
@@ -383,7 +387,8 @@ def _assess(subject: Subject, request: InspectionOptions) -> Assessment:
 
 def _weigh(assessment: Assessment, subject: Subject, request: InspectionOptions) -> Assessment:
     """One finding for each cause, and what is needed counted; not where some checks were named."""
-    assessment = join_siblings(assessment, subject.recording)
+    findings = join_causes(assessment.findings, subject.recording)
+    assessment = replace(assessment, findings=findings)
     if request.only is not None:
         return assessment
     left_out = request.quick and not request.pictures

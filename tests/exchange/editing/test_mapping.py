@@ -132,6 +132,11 @@ def test_a_robot_that_has_none_of_the_joints_is_refused_even_if_it_was_named() -
         require_robot(dataset, robot_given=True)
 
 
+def test_joints_in_degrees_are_joints_of_the_robot_whose_names_they_have(g1: Embodiment) -> None:
+    dataset = _dataset(_recording(g1, state=_state(g1.joint_names, g1, top=90.0)))
+    assert require_robot(dataset, robot_given=True).robot == "g1"
+
+
 def test_data_without_joints_needs_no_robot() -> None:
     dataset = _dataset(_recording(None, state=_state(("x", "y", "z"), None)))
     assert require_robot(dataset, robot_given=False).jointed == ()

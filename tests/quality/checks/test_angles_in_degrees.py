@@ -32,9 +32,15 @@ def test_radians_pass() -> None:
 @pytest.mark.parametrize("roles", [("joint_position",), ("joint_position_target",), tuple(ROLES)])
 def test_degrees_are_found_in_their_stream(roles: tuple[str, ...], edit: object) -> None:
     findings = list(CHECK.find(altered(**dict.fromkeys(roles, edit))))  # type: ignore[arg-type]
-    assert {finding.stream for finding in findings} == {ROLES[role] for role in roles}
+    named = [label for each in findings for label in (each.stream, *each.siblings)]
+    assert sorted(map(str, named)) == sorted(ROLES[role] for role in roles)
     if edit is one_degree:
         assert all("right_elbow_joint" in finding.message for finding in findings)
+
+
+def test_the_same_degrees_in_state_and_action_are_one_finding() -> None:
+    (finding,) = CHECK.find(altered(**dict.fromkeys(ROLES, one_degree)))
+    assert finding.columns == ("right_elbow_joint",)
 
 
 def test_degrees_of_an_unknown_robot_are_told_by_the_action() -> None:

@@ -52,10 +52,11 @@ def test_episodes_of_one_kind_pass() -> None:
 
 
 def test_columns_exchanged_in_state_and_action_of_one_episode_are_found() -> None:
-    findings = list(CHECK.find(with_odd(exchange(3, 5))))
-    assert {finding.stream for finding in findings} == {"observation.state", "action"}
-    assert all(finding.episodes == (ODD,) for finding in findings)
-    assert "left_elbow_joint with left_wrist_pitch_joint are exchanged" in findings[0].message
+    (finding,) = CHECK.find(with_odd(exchange(3, 5)))
+    assert {finding.stream, *finding.siblings} == {"observation.state", "action"}
+    assert finding.episodes == (ODD,)
+    assert set(finding.columns) == {"left_elbow_joint", "left_wrist_pitch_joint"}
+    assert "left_elbow_joint with left_wrist_pitch_joint are exchanged" in finding.message
 
 
 def test_two_arms_exchanged_in_one_episode_are_found() -> None:

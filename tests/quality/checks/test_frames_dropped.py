@@ -87,3 +87,20 @@ def test_a_motion_of_single_jerks_passes() -> None:
 def test_a_handful_of_rows_is_not_assessed() -> None:
     with pytest.raises(NotAssessed):
         list(CHECK.find(Subject(rows(30.0, seconds=0.3))))
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_an_action_that_is_a_copy_of_the_state_is_no_witness_of_a_loss(ahead: int) -> None:
+    whole = rows(30.0)
+    state, action = whole.signals["observation.state"], whole.signals["action"]
+    assert isinstance(state, ArraySignal)
+    assert isinstance(action, ArraySignal)
+    order = np.delete(np.arange(len(state)), slice(151, 156))
+    subject = reordered(whole, order)
+    leapt = subject.recording.signals["observation.state"]
+    assert isinstance(leapt, ArraySignal)
+    copy = np.concatenate((leapt.values[ahead:], leapt.values[len(leapt) - ahead :]))
+    told = replace(action, time_ns=leapt.time_ns, values=copy)
+    copied = with_signal(subject.recording, "action", told)
+    assert {each.severity for each in CHECK.find(Subject(copied))} == {"note"}
+    assert {each.severity for each in CHECK.find(subject)} == {None}

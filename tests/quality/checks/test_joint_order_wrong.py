@@ -108,3 +108,11 @@ def test_motions_of_people_are_not_assessed(real: tuple[Recording, ...]) -> None
 def test_two_episodes_are_not_assessed(real: tuple[Recording, ...]) -> None:
     with pytest.raises(NotAssessed, match="of 2 episodes"):
         _found(real[:2])
+
+
+def test_a_set_in_degrees_has_no_wrong_order(real: tuple[Recording, ...]) -> None:
+    def degrees(values: np.ndarray) -> None:
+        values *= 180 / np.pi
+
+    with pytest.raises(NotAssessed):
+        _found(real, degrees)

@@ -123,7 +123,9 @@ def require_robot(dataset: Dataset, robot_given: bool) -> RobotMapping:
     """
     recording = first_readable(dataset)
     mapping = mapping_of(recording)
-    if not mapping.jointed or mapping.mapped or (mapping.robot is None and robot_given):
+    # Joints by name in a unit that is none of joints are still its joints: checks judge that.
+    are_its = any(entry.joint for signal in mapping.jointed for entry in signal.entries)
+    if not mapping.jointed or are_its or (mapping.robot is None and robot_given):
         return mapping
     names = max((_names(signal) for signal in mapping.jointed), key=len)
     what = f"{len(names)} columns that look like joints ({some_of(names)})"

@@ -11,7 +11,7 @@ from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.track import Track
-from corporeal.words import some_of
+from corporeal.words import listed, some_of
 
 
 def find(subject: Subject, *, min_excess: float = 1.4) -> Findings:
@@ -41,12 +41,24 @@ def find(subject: Subject, *, min_excess: float = 1.4) -> Findings:
                 found.setdefault(track.label, {}).setdefault(name, why)
     elif reason is not None:
         raise reason
+    alike: dict[tuple[str, ...], list[str]] = {}
     for stream, columns in found.items():
+        alike.setdefault(tuple(sorted(columns)), []).append(stream)
+    for stream, *others in alike.values():
+        columns = found[stream]
         width = len(subject.tracks[stream].names)
         every = "all of them" if len(columns) >= 0.8 * width else some_of(columns)
         why = next(iter(columns.values()))
-        message = f"{len(columns)} of {width} columns of {stream} are in degrees: {every} ({why})"
-        yield Finding(message, stream=stream, value=float(len(columns)), limit=0.0)
+        where = listed([stream, *others])
+        yield Finding(
+            f"{len(columns)} of {width} columns of {where} are in degrees: {every} ({why})",
+            stream=stream,
+            value=float(len(columns)),
+            limit=0.0,
+            siblings=tuple(others),
+            # One unit holds for a stream, also where a column is beyond its limits in it.
+            columns=tuple(columns) if len(columns) < width / 2 else (),
+        )
 
 
 def _beyond(track: Track, joints: dict[str, Joint], min_excess: float) -> list[str]:
@@ -71,5 +83,13 @@ def _beyond(track: Track, joints: dict[str, Joint], min_excess: float) -> list[s
 
 
 CHECK = Check(
-    find, topic="joints", severity="fail", unit="columns", formerly=("angles_in_radians",)
-)
+    find,
+    topic="joints",
+    severity="fail",
+    unit="columns",
+    explains=(
+        "joint_beyond_limit", "joint_too_fast", "hand_too_fast", "self_collision", "joint_jumps",
+        "signal_spikes", "columns_unusual", "joint_order_wrong",
+    ),
+    formerly=("angles_in_radians",),
+)  # fmt: skip

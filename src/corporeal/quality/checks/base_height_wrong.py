@@ -91,5 +91,9 @@ CHECK = Check(
     severity="quarantine",
     rests_on=("robot",),
     unit="m",
+    explains=(
+        "foot_below_ground",
+        "base_jumps",
+    ),
     formerly=("base_height",),
 )

@@ -19,7 +19,7 @@ from corporeal.quality.evidence.postures import (
     distance_to_peers,
     peers_of,
 )
-from corporeal.words import some_of
+from corporeal.words import listed, some_of
 
 # Only episodes farther from their peers than this times the usual are searched for a change.
 ODD = 1.03
@@ -55,11 +55,12 @@ def find(
         # tasks have other postures.
         alike = len({each.task for each in seen.episodes}) == 1
         gain = min_gain if alike and are_joints(seen.names) else min_gain_unnamed
-        if len(seen.episodes) <= few_episodes:
+        # Arms that no body could hold so are no measure: what is left may be few.
+        left = int(seen.natural.sum()) or len(seen.episodes)
+        if min(left, len(seen.episodes)) <= few_episodes:
             gain *= few_factor
         for oddity in _oddities(seen, min_gain=gain):
-            for label in _streams(seen.episodes[oddity.episode], oddity):
-                yield _finding(seen, oddity, label, gain)
+            yield _finding(seen, oddity, gain)
     if not looked:
         raise NotAssessed(f"fewer than {min_episodes} episodes with the same joints")
 
@@ -80,12 +81,14 @@ def _streams(episode: Synopsis, oddity: Oddity) -> list[str]:
         )
         if near:
             found.append(label)
-    return found or [""]
+    return found
 
 
-def _finding(seen: Postures, oddity: Oddity, label: str, min_gain: float) -> Finding:
-    names = [seen.names[column] for column in oddity.columns]
-    index = seen.episodes[oddity.episode].index
+def _finding(seen: Postures, oddity: Oddity, min_gain: float) -> Finding:
+    """Of an episode, once for all its streams in which the columns are alike."""
+    names = tuple(seen.names[column] for column in oddity.columns)
+    episode = seen.episodes[oddity.episode]
+    index, streams = episode.index, _streams(episode, oddity)
     one = len(names) == 1
     if oddity.kind == "exchanged":
         pairs = [f"{names[n]} with {names[n + 1]}" for n in range(0, len(names), 2)]
@@ -95,9 +98,11 @@ def _finding(seen: Postures, oddity: Oddity, label: str, min_gain: float) -> Fin
     else:
         what = f"{some_of(names)} {'is' if one else 'are'} in degrees"
     return Finding(
-        f"{what} in {label or 'the state'} of episode {index}, going by the other episodes: "
+        f"{what} in {listed(streams) or 'the state'} of episode {index}, by the other episodes: "
         f"distance {oddity.before:.2f} as it stands, {oddity.after:.2f} so",
-        stream=label or None,
+        stream=streams[0] if streams else None,
+        siblings=tuple(streams[1:]),
+        columns=names,
         value=oddity.before / max(oddity.after, 1e-9),
         limit=min_gain,
         episodes=(index,),
@@ -131,5 +136,10 @@ def _oddities(seen: Postures, *, min_gain: float) -> Iterator[Oddity]:
 
 
 CHECK = Check(
-    find, topic="sets", severity="fail", scope="batch", formerly=("joint_order_is_usual",)
+    find,
+    topic="sets",
+    severity="fail",
+    scope="batch",
+    explains=("joint_beyond_limit", "hand_too_fast", "self_collision", "joint_order_wrong"),
+    formerly=("joint_order_is_usual",),
 )

@@ -1,5 +1,7 @@
 """No frame was lost, or repeated, behind stamps that look even."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from corporeal.errors import NotAssessed
@@ -10,6 +12,9 @@ from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track
+
+# An action this near to the state of the same row or of one of the next was copied from it.
+_COPIED, _AHEAD = 1e-6, 5
 
 
 def find(
@@ -22,6 +27,8 @@ def find(
     """Yield places where the motion jumps as it does when frames are lost, and repeated frames.
 
     A place counts from `min_surety` on; three places in one episode from `min_surety_of_three` on.
+    Commands tell lost frames from a controller that waited; where the action is a copy of the
+    state, it tells nothing, and a loss is a note.
     Repeats that last longer than `max_repeat_s` are a frozen sensor, which another check reports.
 
     Why: stamps made from a frame number hide lost frames; the policy learns leaps in time.
@@ -32,7 +39,11 @@ def find(
         raise NotAssessed(f"{state.label} has {len(state)} samples")
     values = bridge_gaps(state.values)
     even = _even(state)
-    yield from _lost(state, values, _beside(subject, state), even, min_surety, min_surety_of_three)
+    action = _beside(subject, state)
+    copied = action is not None and _is_copy(action, values)
+    witness = None if copied else action
+    for finding in _lost(state, values, witness, even, min_surety, min_surety_of_three):
+        yield replace(finding, severity="note") if copied else finding
     copies = repeats(values) & np.append(False, even)
     if copies.any():
         yield from _repeated(state, copies, max_repeat_s)
@@ -50,6 +61,14 @@ def _beside(subject: Subject, state: Track) -> Array | None:
     if action is None or not np.array_equal(action.time_ns, state.time_ns):
         return None
     return bridge_gaps(action.values)
+
+
+def _is_copy(action: Array, state: Array) -> bool:
+    """Whether the action (T, D) is the state (T, D) of this row or of one soon after."""
+    return action.shape == state.shape and any(
+        np.abs(action[: len(state) - ahead] - state[ahead:]).max(initial=0.0) < _COPIED
+        for ahead in range(_AHEAD + 1)
+    )
 
 
 def _lost(
@@ -107,5 +126,10 @@ def _repeated(state: Track, copies: Flags, max_repeat_s: float) -> Findings:
 
 
 CHECK = Check(
-    find, topic="time", severity="quarantine", unit="frames", formerly=("no_hidden_drops",)
+    find,
+    topic="time",
+    severity="quarantine",
+    unit="frames",
+    explains=("joint_too_fast", "hand_too_fast"),
+    formerly=("no_hidden_drops",),
 )

@@ -47,6 +47,7 @@ def _beyond(track: Track, column: int, joint: Joint, margin: float, join_s: floa
         value=float(excess[worst] / (upper - lower)),
         limit=margin,
         evidence=drawn(track, frames[0][0], frames[-1][1], [column]),
+        columns=(joint.name,),
     )
 
 

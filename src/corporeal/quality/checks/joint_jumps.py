@@ -148,10 +148,11 @@ def _finding(track: Track, values: Array, jumps: Flags, least: Array) -> Finding
     size = np.where(jumps, np.abs(np.diff(values, axis=0)), 0.0)
     rows = np.flatnonzero(jumps.any(axis=1))
     columns = np.flatnonzero(jumps.any(axis=0))
+    names = tuple(track.names[each] for each in columns)
     worst, column = np.unravel_index((size / least).argmax(), size.shape)
     unit = "" if track.units[int(column)] == "1" else f" {track.units[int(column)]}"
     return Finding(
-        f"{some_of([track.names[each] for each in columns])} of {track.label} jumps by "
+        f"{some_of(names)} of {track.label} jumps by "
         f"{size[worst, column]:.3f}{unit} within one sample at "
         f"{track.seconds[worst + 1]:.2f} s and stays there",
         stream=track.label,
@@ -159,7 +160,15 @@ def _finding(track: Track, values: Array, jumps: Flags, least: Array) -> Finding
         value=float(size[worst, column]),
         limit=float(least[column]),
         evidence=drawn(track, int(worst), int(worst) + 2, columns[:6].tolist()),
+        columns=names,
     )
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="rad", formerly=("no_teleports",))
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="fail",
+    unit="rad",
+    explains=("joint_too_fast", "hand_too_fast"),
+    formerly=("no_teleports",),
+)

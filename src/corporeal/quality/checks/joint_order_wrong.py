@@ -73,6 +73,7 @@ def _of_the_set(known: Sequence[Synopsis], ranked: Ranked, limit: float, least: 
         value=gain,
         limit=limit,
         episodes=tuple(each.index for each in hit),
+        columns=_named(hit[0], change),
     )
 
 
@@ -84,7 +85,14 @@ def _of_one(episode: Synopsis, ranked: Ranked, limit: float) -> Finding:
         value=gain,
         limit=limit,
         episodes=(episode.index,),
+        columns=_named(episode, change),
     )
+
+
+def _named(episode: Synopsis, change: str) -> tuple[str, ...]:
+    """The columns of which the words for a change speak; none where it is a whole arm."""
+    words = set(change.split())
+    return tuple(name for name in episode.names if name in words)
 
 
 def _rivals(ranked: Ranked) -> str:
@@ -104,4 +112,10 @@ def _ranked(known: Sequence[Synopsis], share: float) -> Ranked:
     return sorted(gains.items(), key=lambda each: (-each[1], each[0]))
 
 
-CHECK = Check(find, topic="sets", severity="quarantine", scope="batch")
+CHECK = Check(
+    find,
+    topic="sets",
+    severity="quarantine",
+    scope="batch",
+    explains=("joint_beyond_limit", "hand_too_fast", "self_collision"),
+)

@@ -25,7 +25,25 @@ def find(subject: Subject, *, min_ratio: float = 1.5) -> Findings:
             continue
         ratio = each.before / max(each.after, 1e-9)
         message = f"{' and '.join(names)} of {each.stream} has its sign turned round: {each.why}"
-        yield Finding(message, stream=each.stream, value=min(999.0, ratio), limit=min_ratio)
+        yield Finding(
+            message,
+            stream=each.stream,
+            value=min(999.0, ratio),
+            limit=min_ratio,
+            columns=tuple(names),
+        )
 
 
-CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_signs",))
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="fail",
+    explains=("joint_beyond_limit", "hand_too_fast", "self_collision", "columns_unusual"),
+    spoils=(
+        "action_late",
+        "lag_unusual",
+        "joint_stuck",
+        "joint_offset",
+    ),
+    formerly=("joint_signs",),
+)

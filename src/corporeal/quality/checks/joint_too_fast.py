@@ -73,6 +73,7 @@ def _finding(
         value=float(speed[worst] / limit - 1),
         limit=margin,
         evidence=drawn(track, frames[0][0], frames[-1][1], [column]),
+        columns=(name,),
     )
 
 

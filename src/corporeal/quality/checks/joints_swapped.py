@@ -33,6 +33,7 @@ def _finding(stream: str, found: Sequence[Accusation], min_ratio: float) -> Find
         stream=stream,
         value=min(999.0, first.before / max(first.after, 1e-9)),
         limit=min_ratio,
+        columns=tuple(dict.fromkeys(name for each in found for name in each.names)),
     )
 
 
@@ -53,4 +54,16 @@ def _pairs(accusation: Accusation) -> list[str]:
     return words
 
 
-CHECK = Check(find, topic="joints", severity="fail", formerly=("joint_order",))
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="fail",
+    explains=("joint_beyond_limit", "hand_too_fast", "self_collision", "columns_unusual"),
+    spoils=(
+        "action_late",
+        "lag_unusual",
+        "joint_stuck",
+        "joint_offset",
+    ),
+    formerly=("joint_order",),
+)

@@ -56,5 +56,12 @@ CHECK = Check(
     severity="fail",
     rests_on=("robot",),
     unit="deg",
+    spoils=(
+        "joint_sign_flipped",
+        "joints_swapped",
+        "foot_below_ground",
+        "foot_slides",
+        "robot_fell",
+    ),
     formerly=("quaternion_order",),
 )

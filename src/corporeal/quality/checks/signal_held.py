@@ -125,4 +125,14 @@ def _finding(track: Track, holds: list[HeldColumn], max_rows: float, max_hold_s:
     )
 
 
-CHECK = Check(find, topic="joints", severity="quarantine", unit="samples")
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="quarantine",
+    unit="samples",
+    explains=(
+        "joint_too_fast",
+        "hand_too_fast",
+        "lag_unusual",
+    ),
+)

@@ -177,16 +177,24 @@ def _finding(track: Track, leaps: Flags, size: Array, least: Array, widest: int)
     columns = np.flatnonzero(leaps.any(axis=0))
     worst, column = np.unravel_index(np.where(leaps, size / least, 0.0).argmax(), size.shape)
     unit = "" if track.units[int(column)] == "1" else f" {track.units[int(column)]}"
-    names = some_of([track.names[each] for each in columns])
+    names = tuple(track.names[each] for each in columns)
     return Finding(
-        f"{names} of {track.label} leaps by {size[worst, column]:.3g}{unit} and back at "
+        f"{some_of(names)} of {track.label} leaps by {size[worst, column]:.3g}{unit} and back at "
         f"{track.seconds[worst]:.2f} s ({len(frames)} time{'s' if len(frames) > 1 else ''})",
         stream=track.label,
         frames=frames,
         value=float(size[worst, column]),
         limit=float(least[column]),
         evidence=drawn(track, int(worst), int(worst) + 1, columns[:6].tolist()),
+        columns=names,
     )
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="rad", formerly=("no_spikes",))
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="fail",
+    unit="rad",
+    explains=("joint_too_fast", "hand_too_fast", "joint_beyond_limit", "self_collision"),
+    formerly=("no_spikes",),
+)

@@ -70,4 +70,16 @@ def _bunches(stream: StreamStamps, close: Flags, share: float, limit: float) -> 
     )
 
 
-CHECK = Check(find, topic="time", severity="fail", formerly=("no_bursts",))
+CHECK = Check(
+    find,
+    topic="time",
+    severity="fail",
+    explains=(
+        "imu_late",
+        "velocity_late",
+        "force_late",
+        "action_late",
+        "lag_drifts",
+    ),
+    formerly=("no_bursts",),
+)

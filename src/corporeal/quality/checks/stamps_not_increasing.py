@@ -38,4 +38,17 @@ def find(subject: Subject, *, min_step_s: float = 0.0) -> Findings:
         )
 
 
-CHECK = Check(find, topic="time", severity="fail", unit="s", formerly=("timestamps_increase",))
+CHECK = Check(
+    find,
+    topic="time",
+    severity="fail",
+    unit="s",
+    explains=(
+        "imu_late",
+        "velocity_late",
+        "force_late",
+        "action_late",
+        "lag_drifts",
+    ),
+    formerly=("timestamps_increase",),
+)

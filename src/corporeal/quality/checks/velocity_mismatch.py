@@ -26,14 +26,26 @@ def find(subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 
     if degrees:
         first, names = degrees[0], [name for each in degrees for name in each.names]
         message = f"{some_of(names)} of {first.stream} are in degrees per second: {first.why}"
-        yield Finding(message, stream=first.stream, value=first.before, limit=first.after)
+        yield Finding(
+            message,
+            stream=first.stream,
+            value=first.before,
+            limit=first.after,
+            columns=tuple(names),
+        )
     for each in (each for each in wrong if each.kind != "degrees"):
         how = {
             "exchanged": f"are exchanged with {some_of(each.partners)}",
             "flipped": "have the wrong sign",
         }.get(each.kind, "do not fit")
         message = f"{some_of(each.names)} of {each.stream} {how}: {each.why}"
-        yield Finding(message, stream=each.stream, value=each.before, limit=each.after)
+        yield Finding(
+            message,
+            stream=each.stream,
+            value=each.before,
+            limit=each.after,
+            columns=tuple(each.names),
+        )
     named = {name for each in accusations(subject) for name in each.names}
     slope, fits = _slopes(moved)
     judged = fits & (moved.targets.std(axis=0) > min_speed)
@@ -54,6 +66,7 @@ def find(subject: Subject, *, max_slope_error: float = 0.15, min_speed: float = 
         stream=moved.state.label,
         value=abs(float(slope[worst]) - 1),
         limit=max_slope_error,
+        columns=tuple(names),
     )
 
 
@@ -84,5 +97,6 @@ CHECK = Check(
     topic="joints",
     severity="fail",
     rests_on=("rate_hz",),
+    explains=("joint_too_fast",),
     formerly=("velocity_matches_position",),
 )

@@ -13,6 +13,7 @@ from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.kinematics import Kinematics
 from corporeal.episode.facts import RETARGETED_MOCAP
 from corporeal.errors import NotAssessed
+from corporeal.quality.evidence.columns import columns_of
 from corporeal.quality.subject import Subject, attempt, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
@@ -94,6 +95,8 @@ def arm_order_gains(subject: Subject) -> tuple[float, dict[ArmChange, float]]:
     arms = model_of(robot, _arms)
     if not posture.present[arms.columns[0] + arms.columns[1]].all():
         raise NotAssessed(f"not every joint of both arms is in {posture.label}")
+    if (columns_of(subject, posture.label).radian > 1.0).any():
+        raise NotAssessed(f"{posture.label} is not in radians")
     if len(posture) < POSTURES:
         raise NotAssessed(f"{posture.label} has {len(posture)} samples; it needs {POSTURES}")
     chosen = np.linspace(0, len(posture) - 1, POSTURES).astype(int)
