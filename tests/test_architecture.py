@@ -26,7 +26,7 @@ from tests.source_tree import (
 DIRECTION = (
     ("errors",),
     ("files",),
-    ("units", "geometry", "registry", "xml_text", "words", "notebook", "trust"),
+    ("units", "geometry", "registry", "xml_text", "array_file", "words", "notebook", "trust"),
     ("runner",),
     ("runners",),
     ("schema",),

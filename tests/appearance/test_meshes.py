@@ -17,7 +17,7 @@ from corporeal.appearance.mesh_file import read_mesh
 from corporeal.appearance.surface import Surface, solid
 from corporeal.cli.program import program
 from corporeal.embodiment import open_robot
-from corporeal.errors import ModelError
+from corporeal.errors import CorporealError, ModelError
 from corporeal.geometry import Array
 
 
@@ -204,6 +204,39 @@ def _entities(folder: Path) -> str:
     return shown("package://g1_description/meshes/bad.dae")
 
 
+def _scene(folder: Path, nodes: str, mesh: str = "") -> str:
+    (folder / "meshes" / "bad.dae").write_text(
+        f"<COLLADA><library_geometries><geometry id='g'><mesh><source id='s'><float_array>0 0 0 "
+        f"1 0 0 0 1 0</float_array></source><vertices id='v'><input semantic='POSITION' "
+        f"source='#s'/></vertices>{mesh}</mesh></geometry></library_geometries>"
+        f"<library_nodes>{nodes}<node id='n60'/></library_nodes><library_visual_scenes>"
+        "<visual_scene><node><instance_node url='#n0'/></node></visual_scene>"
+        "</library_visual_scenes></COLLADA>"
+    )
+    return shown("package://g1_description/meshes/bad.dae")
+
+
+def _doubled_nodes(folder: Path) -> str:
+    """Sixty nodes, each of which shows the next one twice: 2^60 to walk."""
+    twice = "<instance_node url='#n{0}'/>" * 2
+    return _scene(folder, "".join(
+        f"<node id='n{number}'>{twice.format(number + 1)}</node>" for number in range(60)
+    ))  # fmt: skip
+
+
+def _endless_faces(folder: Path) -> str:
+    """A million polygons, told anew by each of thirty thousand empty lists of corners."""
+    faces = f"<vcount>{'3 ' * 1_000_000}</vcount>{'<p/>' * 30_000}"
+    mesh = f"<polylist><input semantic='VERTEX' source='#v' offset='0'/>{faces}</polylist>"
+    return _scene(folder, "<node id='n0'/>", mesh)
+
+
+def _many_libraries(folder: Path) -> str:
+    lines = "".join(f"mtllib {number}.mtl\n" for number in range(1000))
+    (folder / "meshes" / "bad.obj").write_text(lines + "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    return shown("package://g1_description/meshes/bad.obj")
+
+
 def _millimetres(folder: Path) -> str:
     (folder / "meshes" / "big.stl").write_bytes(stl(solid("box", (500.0, 500.0, 500.0))))
     return shown("package://g1_description/meshes/big.stl")
@@ -217,6 +250,9 @@ def _millimetres(folder: Path) -> str:
         (_no_numbers, "no places"),
         (_no_corner, "names corner b'99' of 2"),
         (_entities, "DOCTYPE"),
+        (_doubled_nodes, "more than 20000 parts"),
+        (_endless_faces, "more than 20000 parts"),
+        (_many_libraries, "more than 16 files of materials"),
         (_millimetres, "reaches 250 m; expected metres"),
     ],
 )
@@ -295,6 +331,17 @@ def test_the_command_keeps_meshes_once_and_they_are_found_for_the_same_tree_alon
     assert kept is None
     assert reason is not None
     assert "damaged" in reason
+
+
+def test_kept_meshes_that_unpack_to_more_than_they_may_are_not_loaded(tmp_path: Path) -> None:
+    folder, name = tmp_path / "robots", "0" * 64
+    folder.mkdir()
+    huge = np.zeros(40 << 20, np.uint8)
+    np.savez_compressed(folder / f"{name}.npz", positions=huge, normals=huge, colours=huge,
+                        index=huge)  # fmt: skip
+    assert (folder / f"{name}.npz").stat().st_size < 1 << 20
+    with pytest.raises(CorporealError, match="40 MiB; expected at most 32"):
+        load_meshes(name, tmp_path)
 
 
 def test_meshes_of_a_workspace_come_before_those_of_the_user(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 import threading
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,15 @@ def test_recorders_that_start_at_once_each_keep_their_episode(tmp_path: Path) ->
     paths = [path for one in recorders for path in one.episodes]
     assert len(set(paths)) == len(paths) == 4
     assert sorted(tmp_path.glob("*")) == sorted(paths)
+
+
+def test_a_folder_that_a_recorder_makes_is_its_users_alone(tmp_path: Path) -> None:
+    mine, ours = tmp_path / "day" / "mine", tmp_path / "ours"
+    ours.mkdir(mode=0o755)
+    for folder in (mine, ours):
+        _recorder(folder).run()
+    assert stat.S_IMODE(mine.stat().st_mode) == 0o700
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o755
 
 
 def test_the_pre_roll_lies_in_chunks_of_a_tenth_of_a_second(tmp_path: Path) -> None:

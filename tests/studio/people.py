@@ -13,6 +13,7 @@ from corporeal.catalog.accounts import add_account, new_token
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
 from corporeal.studio.context import open_studio
+from corporeal.studio.guide_feed import GuideFeed
 from corporeal.studio.server import create_application
 from corporeal.studio.settings import StudioSettings
 
@@ -37,14 +38,18 @@ def make_page(folder: Path) -> Path:
 
 @contextmanager
 def open_client(
-    workspace: Workspace, settings: StudioSettings | None = None, *, page: Path | None = None
+    workspace: Workspace,
+    settings: StudioSettings | None = None,
+    *,
+    page: Path | None = None,
+    guide: GuideFeed | None = None,
 ) -> Iterator[TestClient]:
     """A browser before a Studio that was just started; nobody has logged in."""
     chosen = settings or StudioSettings()
     if page is not None:
         chosen = replace(chosen, page=page)
     with (
-        open_studio(workspace, chosen) as studio,
+        open_studio(workspace, chosen, guide=guide) as studio,
         TestClient(
             create_application(studio),
             HOME,

@@ -21,6 +21,7 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
 from corporeal.studio.access.login_session import DAYS, FILE, SessionKey, session_key
 from corporeal.studio.access.login_throttle import SUBJECT, LoginThrottle
+from corporeal.studio.guide_feed import GuideFeed
 from corporeal.studio.server import serve
 from corporeal.studio.settings import StudioSettings, is_loopback
 
@@ -189,19 +190,23 @@ def _read_to_the_end(socket: WebSocketTestSession) -> None:
         socket.receive_text()
 
 
-def test_an_open_socket_ends_with_the_account_behind_it(workspace: Workspace) -> None:
+@pytest.mark.parametrize("route", ["live", "guide"])
+def test_an_open_socket_ends_with_the_account_behind_it(workspace: Workspace, route: str) -> None:
     token_of(workspace, "ada", "admin")
-    token = token_of(workspace, "bob", "viewer")
+    token = token_of(workspace, "bob", "operator")
     settings = StudioSettings(recorders=("127.0.0.1:9",), recheck_s=0.05)
-    with open_client(workspace, settings) as client:
+    feed = GuideFeed()
+    feed.publish({"views": 0})
+    with open_client(workspace, settings, guide=feed) as client:
         client.post("/api/login", json={"token": token})
-        with client.websocket_connect("ws://127.0.0.1:8700/api/live") as socket:
+        with client.websocket_connect(f"ws://127.0.0.1:8700/api/{route}") as socket:
             socket.receive_text()
             with workspace.database.write() as connection:
                 set_disabled(connection, "bob", True, by=ADMIN)
             with pytest.raises(WebSocketDisconnect) as ended:
                 _read_to_the_end(socket)
         assert ended.value.code == 4401
+        assert not feed.is_watched
 
 
 def test_wrong_tokens_are_slowed_and_counted_and_a_right_one_always_gets_in(

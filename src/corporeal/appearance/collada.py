@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -16,6 +15,8 @@ from corporeal.xml_text import parse_xml, read_numbers
 
 Whole = NDArray[np.int64]
 MOST_INSTANCES = 2000
+# Of nodes, primitives and lists of faces; a mesh of a link has some dozens of each.
+MOST_PARTS = 20_000
 MOST_TRIANGLES = 2_000_000
 MOST_DEPTH = 64
 _UPRIGHT = {
@@ -45,6 +46,8 @@ class _Document:
         }
         self.instances = 0
         self.triangles = 0
+        self.steps = 0
+        self.places: dict[str, Array] = {}
         self.parts: list[Surface] = []
 
     def surface(self) -> Surface:
@@ -61,7 +64,14 @@ class _Document:
                 self._add(geometry, start, {})
         return joined(self.parts)
 
+    def _count(self) -> None:
+        """One part more: nodes that show each other twice are walked without end otherwise."""
+        self.steps += 1
+        if self.steps > MOST_PARTS:
+            raise ModelError(f"{self.path}: shows more than {MOST_PARTS} parts; expected a mesh.")
+
     def _walk(self, node: Element, above: Array, depth: int) -> None:
+        self._count()
         if depth > MOST_DEPTH:
             raise ModelError(
                 f"{self.path}: nodes are nested deeper than {MOST_DEPTH}. Flatten them."
@@ -110,6 +120,7 @@ class _Document:
         for mesh in geometry.findall("mesh"):
             for tag in ("triangles", "polylist", "polygons"):
                 for element in mesh.findall(tag):
+                    self._count()
                     self._add_primitive(element, tag, pose, bound)
 
     def _add_primitive(
@@ -119,20 +130,24 @@ class _Document:
         vertex = next((each for each in inputs if each.get("semantic") == "VERTEX"), None)
         if vertex is None:
             return
-        places = self._places(vertex.get("source", ""))
+        url = vertex.get("source", "")
+        if url not in self.places:
+            self.places[url] = self._places(url)
+        places = self.places[url]
         offsets = [self._whole(each.get("offset", "0")) for each in inputs]
         stride, offset = max(offsets) + 1, self._whole(vertex.get("offset", "0"))
         corners: list[Whole] = []
         counts = element.find("vcount")
+        sides = None if counts is None else self._integers(counts.text)
+        sides = None if sides is None else sides[sides > 0]
         for listed in element.findall("p"):
+            self._count()
             numbers = self._integers(listed.text)
             numbers = numbers[: len(numbers) // stride * stride].reshape(-1, stride)[:, offset]
             if tag == "triangles":
                 corners.append(numbers[: len(numbers) // 3 * 3].reshape(-1, 3))
             else:
-                sizes = (
-                    self._integers(counts.text) if counts is not None else np.array([len(numbers)])
-                )
+                sizes = np.array([len(numbers)]) if sides is None else sides
                 corners.append(_fans(numbers, sizes))
         faces = np.concatenate(corners) if corners else np.zeros((0, 3), np.int64)
         self.triangles += len(faces)
@@ -196,12 +211,14 @@ class _Document:
 
 
 def _fans(numbers: Whole, sizes: Whole) -> Whole:
-    """Polygons as triangles about their first corner."""
-    faces: list[tuple[int, int, int]] = []
-    start = 0
-    for size in sizes.tolist():
-        corners = numbers[start : start + size].tolist() if size > 0 else []
-        start += max(size, 0)
-        for second, third in pairwise(corners[1:]):
-            faces.append((corners[0], second, third))
-    return np.array(faces, np.int64).reshape(-1, 3)
+    """Polygons, none without a corner, as triangles about their first; the last may be cut off."""
+    room = len(numbers)
+    if not room or not len(sizes):
+        return np.zeros((0, 3), np.int64)
+    ends = np.cumsum(np.minimum(sizes[:room], room))
+    starts = np.minimum(np.concatenate([[0], ends[:-1]]), room)
+    counts = np.maximum(np.minimum(ends, room) - starts - 2, 0)
+    first = np.repeat(starts, counts)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    faces: Whole = numbers[np.stack([first, second, second + 1], axis=1)]
+    return faces

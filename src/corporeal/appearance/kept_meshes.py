@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from corporeal.appearance.decimation import indexed
 from corporeal.appearance.fitting import FittedMeshes
+from corporeal.array_file import read_npz
 from corporeal.embodiment import Embodiment
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
 
 FOLDER = "robots"
 _MOST_BYTES = 32 * 1024 * 1024
+_LONGEST_NOTE = 1 << 20
 _HASH = re.compile(r"[0-9a-f]{64}")
 _ARRAYS = ("positions", "normals", "colours", "index")
 
@@ -100,10 +102,11 @@ def find_meshes(robot: Embodiment, workspace: Path) -> tuple[KeptMeshes | None, 
     """
     reason = None
     for folder in (workspace / FOLDER, user_folder()):
-        try:
-            kept = _read_note(folder / f"{robot.name}.json")
-        except FileNotFoundError:
+        note = folder / f"{robot.name}.json"
+        if not note.is_file():
             continue
+        try:
+            kept = _read_note(note)
         except (OSError, ValueError, TypeError, KeyError):
             reason = f"The meshes kept for {robot.name} are damaged. " + _again(robot)
             continue
@@ -121,7 +124,8 @@ def _again(robot: Embodiment) -> str:
 
 
 def _read_note(file: Path) -> KeptMeshes:
-    given = json.loads(file.read_text("utf-8"))
+    with file.open("rb") as opened:
+        given = json.loads(opened.read(_LONGEST_NOTE))
     links = {str(link): _four(span) for link, span in given["links"].items()}
     kept = KeptMeshes(
         str(given["robot"]), str(given["tree"]), str(given["hash"]), str(given["source"]),
@@ -142,9 +146,10 @@ def load_meshes(name: str, workspace: Path) -> dict[str, NDArray[np.generic]]:
     if _HASH.fullmatch(name):
         for folder in (workspace / FOLDER, user_folder()):
             file = folder / f"{name}.npz"
-            if file.is_file() and file.stat().st_size <= _MOST_BYTES:
-                with np.load(file, allow_pickle=False) as held:
-                    return {each: held[each] for each in _ARRAYS}
+            if file.is_file():
+                held = read_npz(file, _ARRAYS, most_bytes=_MOST_BYTES)
+                if set(held) == set(_ARRAYS):
+                    return held
     raise CorporealError(
         f"meshes, got {name[:80]!r}; expected the hash of meshes that are kept here. "
         "Keep them with: corporeal robot meshes NAME PATH"

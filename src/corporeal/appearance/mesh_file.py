@@ -17,6 +17,7 @@ from corporeal.xml_text import inside
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_TRIANGLES = 2_000_000
+MOST_LIBRARIES = 16
 FARTHEST_M = 1e6
 UNPAINTED = 0.7
 _STL_HEAD, _STL_TRIANGLE = 84, 50
@@ -82,6 +83,7 @@ def _read_obj(raw: bytes, path: Path, folder: Path) -> Surface:
     faces: list[tuple[int, int, int]] = []
     tones: list[int] = []
     colours: dict[bytes, Array] = {}
+    libraries: set[bytes] = set()
     names: dict[bytes, int] = {}
     material = b""
     for line in raw.splitlines():
@@ -100,9 +102,13 @@ def _read_obj(raw: bytes, path: Path, folder: Path) -> Surface:
                 break
         elif words[0] == b"usemtl":
             material = b" ".join(words[1:])
-        elif words[0] == b"mtllib":
-            colours |= _materials(path.parent / b" ".join(words[1:]).decode("utf-8", "replace"),
-                                  folder)  # fmt: skip
+        elif words[0] == b"mtllib" and (library := b" ".join(words[1:])) not in libraries:
+            libraries.add(library)
+            if len(libraries) > MOST_LIBRARIES:
+                raise ModelError(
+                    f"{path}: names more than {MOST_LIBRARIES} files of materials. Join them."
+                )
+            colours |= _materials(path.parent / library.decode("utf-8", "replace"), folder)
     if not faces:
         return _unpainted(np.zeros((0, 3, 3)))
     found = _unpainted(_floats(places, path)[np.array(faces)])
@@ -136,7 +142,7 @@ def _materials(path: Path, folder: Path) -> dict[bytes, Array]:
         if words[:1] == [b"newmtl"]:
             name = b" ".join(words[1:])
         elif words[:1] == [b"Kd"]:
-            found[name] = np.clip(_floats([words[1:4]], path)[0], 0, 1)
+            found[name] = np.clip(np.nan_to_num(_floats([words[1:4]], path)[0]), 0, 1)
     return found
 
 

@@ -193,9 +193,9 @@ def free_name(
 
 
 def make_folder(folder: Path) -> None:
-    """The folder for the episodes, made if it is not there."""
+    """The folder for the episodes; one that is made is its user's alone: they show people."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise CorporealError(
             f"folder for the episodes, got {folder}: {error.strerror or error}. Choose another."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from corporeal.array_file import ArrayFileError, read_npz
 from corporeal.episode.facts import read_facts
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.batch import PATH_POINTS, Moments
@@ -268,8 +268,7 @@ def unpack_synopsis(data: bytes, metadata: Mapping[str, Any], *, index: int) -> 
     A path and moments come back in single precision.
     """
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = read_npz(io.BytesIO(data), where="a synopsis")
         head = json.loads(arrays[_HEAD].tobytes())
         path = arrays.get("path")
         return Synopsis(
@@ -297,7 +296,7 @@ def unpack_synopsis(data: bytes, metadata: Mapping[str, Any], *, index: int) -> 
             sketch=arrays["sketch"],
             measures=head["measures"],
         )
-    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+    except (ArrayFileError, KeyError, TypeError, ValueError) as error:
         raise CorporealError(
             f"a synopsis in the catalogue cannot be read ({error}). "
             "Make it anew with: corporeal rejudge."

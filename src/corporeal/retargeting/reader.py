@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from corporeal.array_file import ArrayFileError
 from corporeal.errors import UnknownNameError
 from corporeal.files import refuse_pointer
 from corporeal.registry import plugins
@@ -55,7 +56,10 @@ def read_motion(
     path: Path, hints: ClipHints | None = None, *, kind: str | None = None
 ) -> HumanMotion:
     """The motion in a file; raises MotionError with one sentence for one that holds none."""
-    return _reader_of(path, kind).read(path, hints or ClipHints())
+    try:
+        return _reader_of(path, kind).read(path, hints or ClipHints())
+    except ArrayFileError as error:
+        raise MotionError(str(error)) from None
 
 
 def read_markers(path: Path, *, kind: str | None = None) -> Markers:

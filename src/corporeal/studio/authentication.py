@@ -1,6 +1,6 @@
 """Who is asking, and whether they may.
 
-Without accounts, and on this machine alone, everyone is its admin: a laptop needs no log-in.
+Without accounts, and on this machine alone, its user is the admin: a laptop needs no log-in.
 Otherwise a token says who asks (`Authorization: Bearer crp_...`, or the session that a log-in
 made of it). Whoever came by a share link may read its episodes: `/api/episodes/{episode_id}` and
 all below it, for the ids of the link, and nothing else.
@@ -8,6 +8,7 @@ all below it, for the ids of the link, and nothing else.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, NoReturn
@@ -18,11 +19,16 @@ from starlette.requests import HTTPConnection
 
 from corporeal.catalog.accounts import actor_of_session, actor_of_token, has_accounts, system_user
 from corporeal.catalog.permission import Action, Actor, PermissionDeniedError, grant, require
+from corporeal.studio.access.local_peer import OTHER_USER, is_other_user
 from corporeal.studio.access.share_link import open_shares
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.errors import NotLoggedInError, TooManyFailuresError
 
 WHO = "Studio has to know who you are. Log in with a token: corporeal account token NAME."
+NO_ACCOUNT = (
+    "This workspace has no accounts, so that Studio serves its own machine alone. "
+    "Make one: corporeal account add NAME --role admin."
+)
 _BELOW = "/api/episodes/"
 SHARES_KEPT = 8
 """Links that a browser has followed and is still let in by."""
@@ -40,6 +46,10 @@ def visitor(connection: HTTPConnection, studio: StudioDep) -> Visitor:
     """Whoever asks; raises NotLoggedInError when that is not known."""
     with studio.workspace.database.read() as reading:
         if not has_accounts(reading) and studio.settings.is_loopback:
+            if is_other_user(connection):
+                raise NotLoggedInError(OTHER_USER)
+            if _is_elsewhere(address_of(connection)):
+                raise NotLoggedInError(NO_ACCOUNT)
             return Visitor(Actor(system_user(), "admin"))
         actor = _actor(connection, studio, reading)
         if actor is not None:
@@ -81,6 +91,14 @@ def refuse_token(
 def address_of(connection: HTTPConnection) -> str:
     """Where a request comes from, as the audit log may have it."""
     return "unknown" if connection.client is None else connection.client.host[:64]
+
+
+def _is_elsewhere(address: str) -> bool:
+    """Whether a proxy says that it speaks for somebody on another machine."""
+    try:
+        return not ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def secrets_of(connection: HTTPConnection, studio: Studio) -> list[str]:

@@ -26,6 +26,7 @@ from corporeal.embodiment import kinematics
 from corporeal.errors import CorporealError
 from corporeal.studio import errors
 from corporeal.studio.access.guard import Guard
+from corporeal.studio.access.local_peer import is_other_user
 from corporeal.studio.settings import StudioSettings
 from corporeal.teleoperation.control_loop import AskedCommand, Given, LoopTurn, OperatorArrived
 from corporeal.teleoperation.operator_message import (
@@ -43,7 +44,7 @@ COOKIE = "corporeal_teleoperation"
 _STATE_S = 0.05
 _LARGEST_MESSAGE = 1 << 16
 _NO_PAGE = "The operator's page was not built. In a clone of Corporeal, run: make page."
-_STRANGER = "The address lacks the token, or has another. Open the one that was printed."
+_STRANGER = "Open the address that was printed, token and all, as the user who started this."
 _WAITING_TEXTS = 256
 _PICTURE_WIDTH = 640
 # More of these a second than any device sends: the rest of them is not answered one by one.
@@ -146,7 +147,7 @@ class OperatorServer:
     def _is_known(self, connection: HTTPConnection) -> bool:
         token = self.desk.token
         if token is None:
-            return True
+            return not is_other_user(connection)
         given = connection.query_params.get("token") or connection.cookies.get(COOKIE, "")
         return hmac.compare_digest(given.encode(), token.encode())
 

@@ -13,6 +13,7 @@ from bench.partners import PROJECT, PartnerError, partner_python
 from tests.quality.reaching import changed
 from tests.quality.strokes import episode, strokes
 
+from corporeal import array_file
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.exchange.opening import open_dataset
@@ -22,6 +23,7 @@ from corporeal.quality.anomaly.envelope import Envelope, count_alarms, learn
 from corporeal.quality.anomaly.network import (
     NetworkDetector,
     NetworkShape,
+    open_detector,
     pack_detector,
     train,
     unpack_detector,
@@ -178,6 +180,22 @@ def test_a_network_that_is_saved_says_the_same_when_loaded(tmp_path: Path) -> No
     assert deviation.shape == (len(found.time_ns),)
     assert np.array_equal(after.deviation(found, "strokes"), deviation)
     assert after.segments(episode(0)) == before.segments(episode(0))
+
+
+def test_a_detector_of_a_stranger_takes_no_more_memory_than_its_numbers_need(
+    usual: Envelope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual.save(tmp_path / "usual.npz")
+    with np.load(tmp_path / "usual.npz") as held:
+        arrays = dict(held)
+    monkeypatch.setattr(array_file, "MAX_BYTES", 1 << 20)
+    path = tmp_path / "huge.npz"
+    np.savez_compressed(path, **arrays | {"middle": np.zeros(1 << 20)})
+    with pytest.raises(CorporealError, match=r"not a detector .*expected at most 1\."):
+        open_detector(path)
+    np.savez(path, **arrays | {"limits": arrays["limits"][1:]})
+    with pytest.raises(CorporealError, match=r"not a detector .*Learn it again"):
+        open_detector(path)
 
 
 _TRAINS = """

@@ -15,7 +15,6 @@ has to tell; the rest are w x y z.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.array_file import names_in_npz, read_npz
 from corporeal.embodiment import Embodiment
 from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import EpisodeError
@@ -126,12 +126,10 @@ def _motions(file: Path) -> list[RobotMotion]:
 def _is_motion(path: Path) -> bool:
     try:
         if path.suffix == ".npz":
-            with zipfile.ZipFile(path) as archive:
-                members = {name.removesuffix(".npy") for name in archive.namelist()}
-            return any(wanted <= members for wanted in _MEMBERS)
+            return any(wanted <= set(names_in_npz(path)) for wanted in _MEMBERS)
         with path.open("rb") as file:
             head = file.read(_LOOKED_AT)
-    except (OSError, zipfile.BadZipFile):
+    except OSError:
         return False
     if head[:1] == b"\x80":
         return sum(key in head for key in _KEYS) > 1 or b"root_" in head
@@ -142,31 +140,11 @@ def _is_motion(path: Path) -> bool:
 def load_content(path: Path) -> Content:
     """The arrays of an .npz or a pickle by name; nothing that the file names is executed."""
     if path.suffix == ".npz":
-        return _load_npz(path)
+        return read_npz(path, most_bytes=MAX_BYTES, skip_objects=True)
     content = read_pickle(path)
     if not isinstance(content, dict):
         raise EpisodeError(f"{path}: no dictionary in it; expected the arrays of a motion by name.")
     return {str(name): value for name, value in content.items()}
-
-
-def _load_npz(path: Path) -> Content:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_BYTES:
-                raise EpisodeError(f"{path}: more than {MAX_BYTES >> 20} MiB; expected one motion.")
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: _plain(arrays, name) for name in arrays.files}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise EpisodeError(f"{path}: not an archive of arrays ({reason}). Replace it.") from None
-
-
-def _plain(arrays: Any, name: str) -> Any:
-    """An array; None for one of objects, which would have to be executed to be read."""
-    try:
-        return arrays[name]
-    except ValueError:
-        return None
 
 
 def split_motions(content: Content, name: str) -> list[RobotMotion]:

@@ -8,13 +8,15 @@ training; `anomaly_network` is its counterpart where there is enough data to tra
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from corporeal.array_file import read_npz
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.anomaly.channels import (
@@ -99,16 +101,33 @@ class Envelope:
 
     @classmethod
     def load(cls, path: Path | BinaryIO) -> Envelope:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            head = json.loads(str(file["head"]))
-            if head.get("detector") != "envelope":
-                raise CorporealError(f"{path} is not an envelope, got {head.get('detector')!r}.")
-            names = tuple(head["names"])
-            # Until 2026-11 there was one limit for all channels.
-            limits = file["limits"] if "limits" in file else np.full(len(names), head["limit"])
-            tasks = tuple(head.get("tasks", ()))
-            return cls(names, file["middle"], file["spread"], limits, tasks)
+        """Read what `save` wrote; raises CorporealError for what does not fit together."""
+        arrays = read_npz(path)
+        head = read_head(arrays, path, "an envelope")
+        names = tuple(head["names"])
+        # Until 2026-11 there was one limit for all channels.
+        limits = arrays.get("limits")
+        if limits is None:
+            limits = np.full(len(names), float(head["limit"]))
+        learnt = cls(
+            names, arrays["middle"], arrays["spread"], limits, tuple(head.get("tasks", ()))
+        )
+        shape = (PHASES, BINS, len(names))
+        if not learnt.middle.shape == learnt.spread.shape == shape or limits.shape != shape[2:]:
+            raise CorporealError(
+                f"{path}: an envelope of {len(names)} channels, got {learnt.middle.shape}, "
+                f"{learnt.spread.shape} and {limits.shape} numbers. Learn it again."
+            )
+        return learnt
+
+
+def read_head(arrays: Mapping[str, NDArray[Any]], path: object, kind: str) -> dict[str, Any]:
+    """What a detector says of itself; raises CorporealError for one of another kind."""
+    head = json.loads(str(arrays["head"]))
+    found = head.get("detector") if isinstance(head, dict) else None
+    if found != kind.rpartition(" ")[2]:
+        raise CorporealError(f"{path} is not {kind}, got {found!r:.60}. Learn it again.")
+    return dict(head)
 
 
 def sees_pictures(names: Sequence[str]) -> bool:

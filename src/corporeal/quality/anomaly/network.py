@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,12 +19,14 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from corporeal.array_file import read_npz
 from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.quality.anomaly.channels import LEAST_SPREADS, PHASES, Channels, channels_of
 from corporeal.quality.anomaly.envelope import (
     Envelope,
     UnusualSegment,
+    read_head,
     sees_pictures,
     segments,
     steadied,
@@ -126,19 +127,34 @@ class NetworkDetector:
 
     @classmethod
     def load(cls, path: Path | BinaryIO) -> NetworkDetector:
-        """Read what `save` wrote."""
-        with np.load(path, allow_pickle=False) as file:
-            head = json.loads(str(file["head"]))
-            if head.get("detector") != "network":
-                raise CorporealError(f"{path} is not a network, got {head.get('detector')!r}.")
-            names, asked, tasks = (tuple(head[key]) for key in ("names", "asked_names", "tasks"))
-            shape = NetworkShape(names, asked, tasks, file["middle"], file["spread"])
-            weights = {
-                f"{layer}.{part}": file[f"{layer}.{part}"]
-                for layer in LAYERS
-                for part in ("weight", "bias")
-            }
-            return cls(shape, weights, head["limit"])
+        """Read what `save` wrote; raises CorporealError for what does not fit together."""
+        arrays = read_npz(path)
+        head = read_head(arrays, path, "a network")
+        names, asked, tasks = (tuple(head[key]) for key in ("names", "asked_names", "tasks"))
+        shape = NetworkShape(names, asked, tasks, arrays["middle"], arrays["spread"])
+        weights = {
+            f"{layer}.{part}": arrays[f"{layer}.{part}"]
+            for layer in LAYERS
+            for part in ("weight", "bias")
+        }
+        felt, given = WINDOW * len(names), WINDOW * len(asked) + 3 * PHASES + len(tasks)
+        wide = {name: array.shape for name, array in weights.items()}
+        hidden, codes = (len(weights[f"{layer}.bias"]) for layer in ("encoder", "code"))
+        layers = {
+            "encoder": (hidden, felt + given),
+            "code": (codes, hidden),
+            "decoder": (hidden, codes // 2 + given),
+            "decoded": (2 * felt, hidden),
+        }
+        scales = (len(names) + len(asked),)
+        if not shape.middle.shape == shape.spread.shape == scales or any(
+            wide[f"{layer}.weight"] != size or wide[f"{layer}.bias"] != size[:1]
+            for layer, size in layers.items()
+        ):
+            raise CorporealError(
+                f"{path}: layers of a network, got {wide}; expected {layers}. Learn it again."
+            )
+        return cls(shape, weights, float(head["limit"]))
 
 
 def train(
@@ -286,12 +302,11 @@ def open_detector(path: Path) -> AnomalyDetector:
 
 def _read(source: Path | BinaryIO, name: str) -> AnomalyDetector:
     try:
-        with np.load(source, allow_pickle=False) as file:
-            kind = json.loads(str(file["head"]))["detector"]
+        kind = json.loads(str(read_npz(source, ("head",), where=name)["head"]))["detector"]
         if not isinstance(source, Path):
             source.seek(0)
         return NetworkDetector.load(source) if kind == "network" else Envelope.load(source)
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except (CorporealError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorporealError(
             f"{name} is not a detector ({error}); expected a file that corporeal learn wrote."
         ) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -15,6 +14,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from corporeal.array_file import ArrayFileError, read_npz
 from corporeal.embodiment.joints import is_hand
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.quality.subject import Subject, once_per_subject
@@ -332,12 +332,11 @@ def pack_profile(profile: Profile) -> bytes:
 def unpack_profile(data: bytes) -> Profile:
     """The profile again; raises CorporealError for other bytes."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = read_npz(io.BytesIO(data), where="a profile")
         head = json.loads(arrays["head"].tobytes())
         return Profile(head["duration_s"], arrays["path"], tuple(head["names"]),
                        arrays.get("force"), head["unit"])  # fmt: skip
-    except (KeyError, TypeError, ValueError, OSError, zipfile.BadZipFile) as error:
+    except (ArrayFileError, KeyError, TypeError, ValueError) as error:
         raise CorporealError(
             f"a profile in the catalogue cannot be read ({error}). "
             "Make it anew with: corporeal rejudge."

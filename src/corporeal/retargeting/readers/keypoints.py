@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from corporeal.array_file import npy_shape, read_npy
 from corporeal.episode.recording import Ledger
 from corporeal.geometry import Array
 from corporeal.retargeting.motion import POINTS, HumanMotion, MotionError, Origin, account
-from corporeal.retargeting.person.array_file import npy_shape, read_npy
 from corporeal.retargeting.person.keypoint_layouts import (
     LAYOUTS,
     body_points,

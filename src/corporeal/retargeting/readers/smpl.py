@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.array_file import names_in_npz, read_npz
 from corporeal.geometry import Array, matrix_from_vector
 from corporeal.retargeting.motion import POINTS, SIDES, HumanMotion, MotionError, Origin, account
-from corporeal.retargeting.person.array_file import names_in_npz, read_npz
 from corporeal.retargeting.person.standard_axes import standardise
 from corporeal.retargeting.reader import ClipHints, MotionReader
 

@@ -17,6 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from corporeal.studio.access.local_peer import noted
 from corporeal.studio.settings import ConnectionBounds
 
 Debt = Literal["head", "body", "reading"]
@@ -108,6 +109,8 @@ class BoundedHttp(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take it in, or say that there is no room."""
         super().connection_made(transport)
+        # Before a head of the request can say that it comes from elsewhere.
+        self.app_state = noted(self.app_state, self.client, self.server)
         if self._all.admit(self, _address(self.client)):
             self._watch()
             return

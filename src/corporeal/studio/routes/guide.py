@@ -10,16 +10,17 @@ from fastapi import APIRouter, Depends, WebSocket, WebSocketDisconnect
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from corporeal.catalog.permission import Actor, PermissionDeniedError, require
+from corporeal.catalog.permission import Actor
 from corporeal.errors import CorporealError
-from corporeal.studio.authentication import allowed, visitor
-from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.errors import NotLoggedInError
+from corporeal.studio.authentication import allowed
+from corporeal.studio.context import StudioDep
 from corporeal.studio.guide_feed import GuideCommand, GuideFeed
+from corporeal.studio.watched_socket import Refusal, refusal_of, send_while_allowed
 
 ROUTER = APIRouter(tags=["guide"])
 Recordist = Annotated[Actor, Depends(allowed("ingest"))]
-_NOT_LOGGED_IN, _REFUSED, _NO_GUIDE = 4401, 4403, 4404
+_NO_GUIDE = 4404
+_NOT_SHARED = "The link that you followed does not show cameras."
 _WAIT_S = 2.0
 _NONE = "No guided calibration runs in this Studio."
 
@@ -47,35 +48,27 @@ def press(asked: GuideRequest, studio: StudioDep, _: Recordist) -> GuideAnswer:
 
 @ROUTER.websocket("/guide")
 async def guide(socket: WebSocket, studio: StudioDep) -> None:
-    """Progress as JSON text when it changes; every picture with how it stands to what is asked."""
+    """Progress as JSON text when it changes; every picture with how it stands to what is asked.
+
+    Whoever may not look any more is told why by the code that closes the connection.
+    """
     await socket.accept()
-    refusal = await run_in_threadpool(_refusal, socket, studio)
-    if refusal is not None or studio.guide is None:
-        await socket.close(*(refusal or (_NO_GUIDE, _NONE)))
+
+    def refusal() -> Refusal | None:
+        return refusal_of(socket, studio, "ingest", _NOT_SHARED)
+
+    refused = await run_in_threadpool(refusal)
+    if refused is not None or studio.guide is None:
+        await socket.close(*(refused or (_NO_GUIDE, _NONE)))
         return
     feed = studio.guide
     feed.watch(begins=True)
     try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_send_all, socket, feed)
-            while (await socket.receive())["type"] != "websocket.disconnect":
-                pass
-            group.cancel_scope.cancel()
+        await send_while_allowed(
+            socket, lambda: _send_all(socket, feed), refusal, studio.settings.recheck_s
+        )
     finally:
         feed.watch(begins=False)
-
-
-def _refusal(socket: WebSocket, studio: Studio) -> tuple[int, str] | None:
-    try:
-        found = visitor(socket, studio)
-        require(found.actor, "ingest")
-        if found.episodes is not None:
-            raise PermissionDeniedError("The link that you followed does not show cameras.")
-    except NotLoggedInError as error:
-        return _NOT_LOGGED_IN, str(error)[:100]
-    except CorporealError as error:
-        return _REFUSED, str(error)[:100]
-    return None
 
 
 async def _send_all(socket: WebSocket, feed: GuideFeed) -> None:

@@ -6,24 +6,21 @@ import asyncio
 from contextlib import suppress
 from typing import Annotated, Any, Literal
 
-import anyio
 from fastapi import APIRouter, Depends, WebSocket, WebSocketDisconnect
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from corporeal.catalog.audit import Change, record
-from corporeal.catalog.permission import Actor, PermissionDeniedError, require
-from corporeal.errors import CorporealError
-from corporeal.studio.authentication import allowed, visitor
+from corporeal.catalog.permission import Actor
+from corporeal.studio.authentication import allowed
 from corporeal.studio.context import Studio, StudioDep
-from corporeal.studio.errors import NotLoggedInError
 from corporeal.studio.live_relay import Message
+from corporeal.studio.watched_socket import Refusal, refusal_of, send_while_allowed
 
 ROUTER = APIRouter(tags=["live"])
-_NOT_LOGGED_IN, _REFUSED, _FAILED = 4401, 4403, 4503
+_NOT_SHARED = "The link that you followed does not show recorders."
 # What a recorder takes of a text, and of a name.
 _LONGEST_TEXT, _LONGEST_NAME = 500, 60
-Refusal = tuple[int, str]
 Collector = Annotated[Actor, Depends(allowed("ingest"))]
 
 
@@ -72,50 +69,18 @@ async def live(socket: WebSocket, studio: StudioDep) -> None:
     A browser is told why it is refused by the code that closes the connection.
     """
     await socket.accept()
-    refusal = await run_in_threadpool(_refusal, socket, studio)
-    if refusal is None:
-        refusal = await _pass_on(socket, studio)
-    if refusal is not None:
-        await socket.close(*refusal)
 
+    def refusal() -> Refusal | None:
+        return refusal_of(socket, studio, "read", _NOT_SHARED)
 
-async def _pass_on(socket: WebSocket, studio: Studio) -> Refusal | None:
-    """Until the browser leaves, or why it has to."""
-    refusal: Refusal | None = None
-    async with studio.live.watch() as queue, anyio.create_task_group() as group:
-
-        async def recheck() -> None:
-            nonlocal refusal
-            while refusal is None:
-                await anyio.sleep(studio.settings.recheck_s)
-                refusal = await run_in_threadpool(_refusal, socket, studio)
-            group.cancel_scope.cancel()
-
-        group.start_soon(_send_all, socket, queue)
-        group.start_soon(recheck)
-        await _wait_for_end(socket)
-        group.cancel_scope.cancel()
-    return refusal
-
-
-def _refusal(socket: WebSocket, studio: Studio) -> Refusal | None:
-    """The code and the words of the end; None for those who may look."""
-    try:
-        _check(socket, studio)
-    except NotLoggedInError as error:
-        return _NOT_LOGGED_IN, str(error)[:100]
-    except PermissionDeniedError as error:
-        return _REFUSED, str(error)[:100]
-    except CorporealError as error:
-        return _FAILED, str(error)[:100]
-    return None
-
-
-def _check(socket: WebSocket, studio: Studio) -> None:
-    found = visitor(socket, studio)
-    require(found.actor, "read")
-    if found.episodes is not None:
-        raise PermissionDeniedError("The link that you followed does not show recorders.")
+    refused = await run_in_threadpool(refusal)
+    if refused is not None:
+        await socket.close(*refused)
+        return
+    async with studio.live.watch() as queue:
+        await send_while_allowed(
+            socket, lambda: _send_all(socket, queue), refusal, studio.settings.recheck_s
+        )
 
 
 async def _send_all(socket: WebSocket, queue: asyncio.Queue[Message]) -> None:
@@ -126,9 +91,3 @@ async def _send_all(socket: WebSocket, queue: asyncio.Queue[Message]) -> None:
                 await socket.send_bytes(message)
             else:
                 await socket.send_text(message)
-
-
-async def _wait_for_end(socket: WebSocket) -> None:
-    """Until the browser leaves; it has nothing to say."""
-    while (await socket.receive())["type"] != "websocket.disconnect":
-        pass

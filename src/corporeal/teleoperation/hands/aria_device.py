@@ -28,9 +28,10 @@ def device_poses(
     """Places (T, 3) and rotations (T, 3, 3) at `times` from poses (n, 7) at `stamps`, in between
     by the shortest way, and whether (T,) a stamp is at most `near` away.
     """
-    after = np.clip(np.searchsorted(stamps, times), 1, len(stamps) - 1)
-    before = after - 1
-    part = np.clip((times - stamps[before]) / (stamps[after] - stamps[before]), 0.0, 1.0)
+    after = np.clip(np.searchsorted(stamps, times), min(1, len(stamps) - 1), len(stamps) - 1)
+    before = np.maximum(after - 1, 0)
+    span = np.maximum(stamps[after] - stamps[before], 1)
+    part = np.clip((times - stamps[before]) / span, 0.0, 1.0)
     place = poses[before, :3] + part[:, None] * (poses[after, :3] - poses[before, :3])
     turn = matrix_from_quaternion(slerp(poses[before, 3:], poses[after, 3:], part))
     off = np.minimum(np.abs(times - stamps[before]), np.abs(stamps[after] - times))

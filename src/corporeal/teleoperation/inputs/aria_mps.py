@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,9 @@ _MAX_BYTES, _MAX_ROWS = 256 << 20, 2_000_000
 _KNUCKLES = ("index_finger_phalanx_proximal", "pinky_finger_phalanx_proximal")
 # The head is where its trajectory was told at most so long before or after, us.
 _NEAR_US = 100_000
+# Beyond it no clock counts, and nanoseconds have no room.
+_LATEST_US = 9e15
+_SIDES: tuple[Side, ...] = ("left", "right")
 _WORLD = ("tx", "ty", "tz", "qx", "qy", "qz", "qw")
 
 
@@ -50,8 +53,11 @@ def read(path: Path) -> Iterator[OperatorInput]:
     The device's trajectory is looked for in the folder `trajectory` beside the table's.
     """
     hands = _table(path)
-    if _STAMP not in hands or "left_tracking_confidence" not in hands:
-        raise InputError(f"hands {path}, got no tracking times; expected a table of MPS.")
+    _require(hands, path, (_STAMP, *(f"{side}_tracking_confidence" for side in _SIDES)))
+    _require(hands, path, [
+        f"{axis}_{point}_device" for side in _SIDES for point in _points(hands, side)
+        for axis in ("tx", "ty", "tz")
+    ])  # fmt: skip
     trajectory = path.parent.parent / "trajectory" / "closed_loop_trajectory.csv"
     if not trajectory.is_file():
         raise InputError(
@@ -59,9 +65,11 @@ def read(path: Path) -> Iterator[OperatorInput]:
             "trajectory, without which nobody knows where up is. Put both folders side by side."
         )
     world = _table(trajectory)
+    _require(world, trajectory, (_STAMP, *(f"{name}_world_device" for name in _WORLD)))
     poses = np.stack([world[f"{name}_world_device"] for name in _WORLD], axis=1)
-    stamps = world[_STAMP].astype(np.int64)
-    times = hands[_STAMP].astype(np.int64)
+    order = np.argsort(_stamps(world, trajectory), kind="stable")
+    stamps, poses = _stamps(world, trajectory)[order], poses[order]
+    times = _stamps(hands, path)
     if not _covered(stamps, times).any():
         raise InputError(
             f"hands {path}, got times {times[0] / 1e6:.1f} to {times[-1] / 1e6:.1f} s; expected "
@@ -82,6 +90,30 @@ def read(path: Path) -> Iterator[OperatorInput]:
         )
 
 
+def _require(table: dict[str, Array], path: Path, names: Iterable[str]) -> None:
+    absent = next((name for name in names if name not in table), None)
+    if absent is not None:
+        raise InputError(
+            f"hands {path}, got no numbers for {absent}; expected a whole table of Aria's MPS. "
+            "Download it again."
+        )
+
+
+def _points(table: dict[str, Array], side: Side) -> list[str]:
+    """What the file tells of a hand: all its landmarks, or wrist and palm alone."""
+    if f"tx_{side}_landmark_0_device" in table:
+        return [f"{side}_landmark_{number}" for number in range(len(ARIA_21))]
+    return [f"{side}_{name}" for name in ("wrist", "palm")]
+
+
+def _stamps(table: dict[str, Array], path: Path) -> NDArray[np.int64]:
+    """Times of a table, us."""
+    stamps = table[_STAMP]
+    if not (np.abs(stamps) < _LATEST_US).all():
+        raise InputError(f"hands {path}, got a row without a time; expected microseconds.")
+    return stamps.astype(np.int64)
+
+
 def _hand(
     table: dict[str, Array], row: int, side: Side, place: Array, turn: Array
 ) -> OperatorHand | None:
@@ -89,12 +121,10 @@ def _hand(
     if not table[f"{side}_tracking_confidence"][row] > 0:
         return None
     joints = np.full((len(HAND_JOINTS), 8), np.nan)
-    if f"tx_{side}_landmark_0_device" in table:
-        for number, name in enumerate(ARIA_21):
-            joints[HAND_JOINTS.index(name), :3] = _point(table, row, f"{side}_landmark_{number}")
-    else:
-        joints[WRIST, :3] = _point(table, row, f"{side}_wrist")
-        joints[PALM, :3] = _point(table, row, f"{side}_palm")
+    points = _points(table, side)
+    known = ARIA_21 if len(points) == len(ARIA_21) else ("wrist", "palm")
+    for name, point in zip(known, points, strict=True):
+        joints[HAND_JOINTS.index(name), :3] = _point(table, row, point)
     joints[:, :3] = joints[:, :3] @ turn.T + place
     pose = np.concatenate([joints[WRIST, :3], _axes(joints, side)])
     sure = np.full(len(HAND_JOINTS), min(float(table[f"{side}_tracking_confidence"][row]), 1.0))
