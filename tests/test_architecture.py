@@ -27,7 +27,7 @@ DIRECTION = (
     ("errors",),
     ("files",),
     ("units", "geometry", "registry", "xml_text", "array_file", "words", "notebook", "trust"),
-    ("runner",),
+    ("runner", "dds"),
     ("runners",),
     ("schema",),
     ("embodiment",),

@@ -13,8 +13,8 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
-from corporeal.capture.dds import configuration
 from corporeal.capture.ros.idl import dds_topic, dds_type
+from corporeal.dds.link import configuration
 
 RATE_HZ = 100
 

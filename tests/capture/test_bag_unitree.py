@@ -22,7 +22,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from corporeal.capture.ros.idl import zero_message
 from corporeal.capture.ros.survey import describe_bag, samples_of, survey
 from corporeal.capture.ros.unitree import DEFINITIONS
-from corporeal.capture.unitree_message import G1_MOTORS, read_low_cmd, read_low_state
+from corporeal.dds.unitree_message import G1_MOTORS, read_low_cmd, read_low_state
 from corporeal.embodiment import open_robot
 from corporeal.interface import open_dataset
 

@@ -20,10 +20,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corporeal.capture.dds import configuration
 from corporeal.capture.driver import Driver, DriverError, Sample, drivers, parse_options
-from corporeal.capture.drivers.unitree_dds import _model, _Ticks
-from corporeal.capture.unitree_message import (
+from corporeal.capture.drivers.unitree_dds import _Ticks
+from corporeal.dds.link import DdsError, configuration
+from corporeal.dds.unitree_message import (
     G1_MOTORS,
     H1_2_MOTORS,
     H1_MOTORS,
@@ -31,6 +31,7 @@ from corporeal.capture.unitree_message import (
     dds_types,
     read_low_cmd,
     read_low_state,
+    unitree_model,
 )
 from corporeal.embodiment import open_robot
 
@@ -113,7 +114,7 @@ def test_the_wire_layout_of_a_command_is_that_of_its_dds_type() -> None:
 
 def test_a_message_of_another_size_is_refused() -> None:
     for data in (b"", b"\0\1\0\0", bytes(2000), b"\0\7\0\0" + bytes(2088)):
-        with pytest.raises(DriverError, match="expected 2092"):
+        with pytest.raises(DdsError, match="expected 2092"):
             read_low_state(data)
 
 
@@ -136,7 +137,7 @@ def test_the_streams_are_known_without_a_robot(driver: Driver) -> None:
 
 
 def test_a_robot_with_other_joints_is_refused(driver: Driver) -> None:
-    with pytest.raises(DriverError, match="joints of a Unitree G1, H1, H1-2"):
+    with pytest.raises(DdsError, match="joints of a Unitree G1, H1, H1-2"):
         driver.describe(parse_options(driver, {"robot": "gr1"}))
 
 
@@ -156,7 +157,7 @@ def test_an_h1_2_is_told_from_its_joints() -> None:
     joints = H1_2_MOTORS
     assert len(joints) == 27
     assert (joints.index("torso_joint"), joints.index("right_wrist_yaw_joint")) == (12, 26)
-    titles = {names: _model(SimpleNamespace(name="x", joint_names=names)).title  # type: ignore[arg-type]
+    titles = {names: unitree_model("x", names).title
               for names in (joints, G1_MOTORS, open_robot("h1").joint_names)}  # fmt: skip
     assert list(titles.values()) == ["H1-2", "G1", "H1"]
 
@@ -180,9 +181,9 @@ def test_the_wire_layout_of_unitree_go_is_that_of_its_dds_types(
     np.testing.assert_allclose(command["motor_cmd"]["q"], 5 - np.arange(20) / 100, rtol=1e-6)
     np.testing.assert_array_equal(command["motor_cmd"]["kd"], np.full(20, 1.5))
     assert command["crc"] == 5
-    with pytest.raises(DriverError, match="speaks unitree_hg: G1, H1-2"):
+    with pytest.raises(DdsError, match="speaks unitree_hg: G1, H1-2"):
         read_low_state(data)
-    with pytest.raises(DriverError, match="speaks unitree_go: H1"):
+    with pytest.raises(DdsError, match="speaks unitree_go: H1"):
         read_low_state(data[:-8], "unitree_go")
 
 
@@ -206,7 +207,7 @@ def test_an_h1_is_heard_over_dds(driver: Driver) -> None:
 
 def test_an_interface_that_is_not_there_is_refused(driver: Driver) -> None:
     options = parse_options(driver, {"interface": "eth99"})
-    with pytest.raises(DriverError, match="network interface, got 'eth99'"):
+    with pytest.raises(DdsError, match="network interface, got 'eth99'"):
         next(iter(driver.read(options)))
     with pytest.raises(DriverError, match="interface"):
         parse_options(driver, {"interface": 'lo"/><x'})

@@ -11,8 +11,8 @@ from cyclonedds.pub import DataWriter
 from cyclonedds.topic import Topic
 from cyclonedds.util import duration
 
-from corporeal.capture.dds import configuration
-from corporeal.capture.unitree_message import (
+from corporeal.dds.link import configuration
+from corporeal.dds.unitree_message import (
     GO_MOTORS,
     LOW_CMD_TOPIC,
     LOW_STATE_TOPIC,

@@ -72,8 +72,8 @@ class OperatedRobot:
             streams=(
                 *self.link.streams,
                 *self._camera_streams(),
-                *_told(),
-                *(_wanted_by_policy() if self.has_policy else ()),
+                *self._told(),
+                *(self._wanted_by_policy() if self.has_policy else ()),
                 *_operated(),
             ),
         )
@@ -85,14 +85,16 @@ class OperatedRobot:
         for path, value in self.link.measure().items():
             self._put(path, now_ns, value)
         sent = turn.sent
-        self._put("actions/joint_position_target", now_ns, sent.joints)
+        self._put("actions/joint_position_target", now_ns, sent.joints[list(self.link.told)])
         for side in SIDES:
-            self._put(f"actions/{side}_gripper_target", now_ns, np.array([sent.openings[side]]))
+            if side in sent.openings:
+                self._put(f"actions/{side}_gripper_target", now_ns, np.array([sent.openings[side]]))
             goal = turn.tick.wanted.get(side)
             if goal is not None and goal.is_finite:
                 pose = np.concatenate([goal.position, quaternion_from_matrix(goal.rotation)])
                 self._put(f"debug/{side}_hand_goal", now_ns, pose)
-        self._put(f"actions/{roles.BASE_VELOCITY}", now_ns, sent.velocity)
+        if self._has_legs:
+            self._put(f"actions/{roles.BASE_VELOCITY}", now_ns, sent.velocity)
         if turn.tick.policy is not None and self.has_policy:
             self._see_policy(turn.tick.policy, turn)
         for given in turn.given:
@@ -120,11 +122,12 @@ class OperatedRobot:
         now_ns, wanted = turn.tick.time_ns, turn.sent.joints.copy()
         columns = turn.columns[np.isfinite(action.joints)]
         wanted[columns] = action.joints[np.isfinite(action.joints)]
-        self._put(f"actions/policy_{roles.JOINT_POSITION_TARGET}", now_ns, wanted)
+        told = wanted[list(self.link.told)]
+        self._put(f"actions/policy_{roles.JOINT_POSITION_TARGET}", now_ns, told)
         for side, opening in action.openings.items():
             value = np.array([opening * self.link.opening_m])
             self._put(f"actions/policy_{side}_gripper_target", now_ns, value)
-        if action.velocity is not None:
+        if action.velocity is not None and self._has_legs:
             self._put(f"actions/policy_{roles.BASE_VELOCITY}", now_ns, action.velocity)
 
     def _see_given(self, given: Any, turn: LoopTurn) -> None:
@@ -174,6 +177,47 @@ class OperatedRobot:
         while (item := self._items.get()) is not None:
             yield item
 
+    def _wanted_by_policy(self) -> tuple[Stream, ...]:
+        """The same commands as a policy would have given them, before the safety filter."""
+        return tuple(
+            stream.model_copy(update={"name": f"policy_{stream.name}", "optional": True})
+            for stream in self._told()
+            if stream.group == "actions"
+        )
+
+    def _told(self) -> tuple[Stream, ...]:
+        """The instruction, and what the robot was told to do."""
+        grippers = (
+            Stream(name=f"{side}_gripper_target", group="actions", shape=(1,), rate_hz=100,
+                   unit="m", components=("opening",))
+            for side in (SIDES if self.link.opening_m else ())
+        )  # fmt: skip
+        velocity = Stream(
+            name=roles.BASE_VELOCITY, group="actions", shape=(3,), rate_hz=100, frame="pelvis",
+            components=("vx", "vy", "wz"), unit=("m/s", "m/s", "rad/s"),
+        )  # fmt: skip
+        return (
+            Stream(name="instruction", group="observations", kind="text"),
+            self._joint_targets(),
+            *grippers,
+            *((velocity,) if self._has_legs else ()),
+        )
+
+    @property
+    def _has_legs(self) -> bool:
+        """Whether the legs are told what to do here, and not by a controller of the robot's own."""
+        return len(self.link.told) == len(self.link.robot.joint_names)
+
+    def _joint_targets(self) -> Stream:
+        """Of all joints, or of those that the robot is told of."""
+        names, told = self.link.robot.joint_names, self.link.told
+        stream = Stream(name=roles.JOINT_POSITION_TARGET, group="actions", shape=("joints",),
+                        rate_hz=100, unit="rad", components="joints")  # fmt: skip
+        if self._has_legs:
+            return stream
+        parts = tuple(names[column] for column in told)
+        return stream.model_copy(update={"shape": (len(parts),), "components": parts})
+
     def _camera_streams(self) -> tuple[Stream, ...]:
         made = []
         for camera, (height, width) in self.cameras.items():
@@ -199,32 +243,6 @@ def mark_outcome(recorder: Recorder, *, success: bool, failure: str | None) -> s
 
 def _camera_path(camera: str) -> str:
     return f"{'debug' if camera.startswith('external') else 'observations'}/{camera}"
-
-
-def _wanted_by_policy() -> tuple[Stream, ...]:
-    """The same commands as a policy would have given them, before the safety filter."""
-    return tuple(
-        stream.model_copy(update={"name": f"policy_{stream.name}", "optional": True})
-        for stream in _told()
-        if stream.group == "actions"
-    )
-
-
-def _told() -> tuple[Stream, ...]:
-    """The instruction, and what the robot was told to do."""
-    grippers = (
-        Stream(name=f"{side}_gripper_target", group="actions", shape=(1,), rate_hz=100, unit="m",
-               components=("opening",))
-        for side in SIDES
-    )  # fmt: skip
-    return (
-        Stream(name="instruction", group="observations", kind="text"),
-        Stream(name=roles.JOINT_POSITION_TARGET, group="actions", shape=("joints",), rate_hz=100,
-               unit="rad", components="joints"),
-        *grippers,
-        Stream(name=roles.BASE_VELOCITY, group="actions", shape=(3,), rate_hz=100, frame="pelvis",
-               components=("vx", "vy", "wz"), unit=("m/s", "m/s", "rad/s")),
-    )  # fmt: skip
 
 
 def _operated() -> tuple[Stream, ...]:

@@ -59,6 +59,7 @@ class TeleoperationTerms:
     facts: Mapping[str, Any] = field(default_factory=dict)
     policy: Path | None = None
     arm_policy: Path | None = None
+    speed_share: float = 1.0
 
 
 @dataclass
@@ -246,7 +247,7 @@ class TeleoperationProgram:
         self.terms, self.link = terms, link
         self.settings, self.token, self.authority = terms.settings, terms.token, terms.authority
         self.summary = TeleoperationSummary()
-        self.session = open_session(link)
+        self.session = open_session(link, share=terms.speed_share)
         self.report = StateReport(ArmModel(link.robot))
         # Imported here: the page's server is an extra, and --help works without it.
         from corporeal.studio.operator_server import OperatorServer
@@ -346,7 +347,9 @@ class TeleoperationProgram:
             return
         source = OperatedRobot(
             self.link, dict.fromkeys(self.feed.cameras, self.link.picture_size), self.feed.rate_hz,
-            is_live=not self._is_virtual, facts={**self.link.facts, **self._policy_facts()},
+            is_live=not self._is_virtual,
+            facts={**self.link.facts, **self._policy_facts(),
+                   "speed_share": self.terms.speed_share},
             has_policy=self.policy is not None,
         )  # fmt: skip
         self.takes = TakeRecorder(self.terms, self.link, source, self.summary, self.server.tell)

@@ -1,5 +1,6 @@
 from . import demonstration as demonstration
 from . import live as live
+from . import network_robot as network_robot
 from . import rendering as rendering
 from . import rig as rig
 from . import room as room

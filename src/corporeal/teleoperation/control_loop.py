@@ -78,10 +78,17 @@ Listener = Callable[[LoopTurn], None]
 
 
 def open_session(
-    link: RobotLink, *, limits: CommandLimits | None = None, scale: float = 1.0
+    link: RobotLink,
+    *,
+    limits: CommandLimits | None = None,
+    share: float = 1.0,
+    scale: float = 1.0,
 ) -> TeleoperationSession:
-    """A session for a robot as it stands now, its arms kept from itself, table and floor."""
-    bounds = limits or CommandLimits()
+    """A session for a robot as it stands now, its arms kept from itself, table and floor.
+
+    `share` is that of the speeds and accelerations which the limits allow.
+    """
+    bounds = (limits or CommandLimits()).scaled(share)
     arms = ArmModel(link.robot)
     body = link.read(0)
     arms.move_body(body.joints, body.base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -116,7 +117,9 @@ class StateReport:
             "latency_ms": {"input": _ms(self.input_s), "command": _ms(self.command_s)},
             "base": _plain(turn.body.base),
             "positions": _rounded(turn.body.joints),
-            "commanded": _rounded(turn.sent.joints),
+            "commanded": [
+                None if math.isnan(value) else value for value in _rounded(turn.sent.joints)
+            ],
             "things": [_thing(thing) for thing in things],
             "recording": dict(recording),
         }  # fmt: skip

@@ -21,7 +21,10 @@ from corporeal.teleoperation.session import BodyState, Tick
 
 @dataclass(frozen=True, eq=False)
 class SentCommand:
-    """What a robot was really told: all joints (J,), openings in its own unit, base velocity."""
+    """What a robot was really told: all joints (J,), openings in its own unit, base velocity.
+
+    A joint that it was told nothing of is NaN.
+    """
 
     joints: Array
     openings: Mapping[Side, float]
@@ -51,13 +54,14 @@ class NearbyThing:
 class RobotLink(Protocol):
     """A robot that is driven. One thread calls all but `picture`, which another one may.
 
-    `streams` are those that `measure` gives values of, in the same order of time as `read`.
-    `picture_size` is height and width, `opening_m` how far a hand opens, in the unit of its stream
-    (0: it has none). `obstacles` are what its arms must not touch, in the
-    world of its base.
+    `told` are the columns of the joints that it is told of. `streams` are those that `measure`
+    gives values of, in the same order of time as `read`. `picture_size` is height and width,
+    `opening_m` how far a hand opens, in the unit of its stream (0: it has none). `obstacles` are
+    what its arms must not touch, in the world of its base.
     """
 
     robot: Embodiment
+    told: tuple[int, ...]
     obstacles: tuple[Obstacle, ...]
     streams: tuple[Stream, ...]
     cameras: tuple[str, ...]
@@ -109,8 +113,11 @@ class RobotLink(Protocol):
 
 
 class LinkOptions(Part):
-    """What every kind of link is opened with; each may have options of its own."""
+    """What a link is opened with: the simulation looks at its scene, a robot at its network."""
 
+    robot: str = "g1"
+    interface: str = "lo"
+    domain: int = 0
     task: str = "pick_place"
     seed: int = 0
     walking_policy: Path | None = None
@@ -120,10 +127,14 @@ class LinkOptions(Part):
 
 @dataclass(frozen=True)
 class RobotDriver:
-    """A plugin: a kind of link. `robots` are the robots that it can drive."""
+    """A plugin: a kind of link. `robots` are the robots that it can drive.
+
+    What `is_hardware` may hurt somebody: it is opened only where that was said to be meant.
+    """
 
     open: Callable[[LinkOptions], RobotLink]
     robots: tuple[str, ...]
+    is_hardware: bool = False
 
 
 def robot_drivers() -> dict[str, RobotDriver]:

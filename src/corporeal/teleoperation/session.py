@@ -44,12 +44,16 @@ _FALLEN_SHARE, _FALLEN_TILT = 0.6, 0.5
 
 @dataclass(frozen=True, eq=False)
 class BodyState:
-    """What a robot says of itself: joints (J,), base x y z qw qx qy qz, hands 0 shut to 1 open."""
+    """What a robot says of itself: joints (J,), base x y z qw qx qy qz, hands 0 shut to 1 open.
+
+    `blocked` is why it must not be moved now, such as a live-man switch that nobody holds.
+    """
 
     time_ns: int
     joints: Array
     base: Array
     openings: Mapping[Side, float] = field(default_factory=dict)
+    blocked: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +134,7 @@ class TeleoperationSession:
         self._grip_owed: dict[Side, float | None] = dict.fromkeys(SIDES)
         self._asked_from: tuple[int, Array] | None = None
         self._policy: PolicyAction | None = None
+        self._blocked = ""
         self._asked_to_follow = False
         self._released: dict[Side, bool] = dict.fromkeys(SIDES, True)
         self._heading: Array | None = None
@@ -222,7 +227,7 @@ class TeleoperationSession:
         last_ns = self._time_ns
         dt_s = 0.01 if last_ns is None else float(np.clip((now_ns - last_ns) / 1e9, 0.002, 0.03))
         self._time_ns = now_ns
-        self._policy = policy
+        self._policy, self._blocked = policy, body.blocked
         self._watch(now_ns, body, trouble)
         self._watch_clutch(now_ns)
         limb = self.limb
@@ -235,7 +240,7 @@ class TeleoperationSession:
         return Tick(
             now_ns,
             self.state,
-            self.cause,
+            self.cause or (body.blocked if self.state == "inert" else ""),
             self.driver,
             arms,
             dict(self._openings),
@@ -286,7 +291,7 @@ class TeleoperationSession:
     def _goals(self, now_ns: int) -> dict[Side, HandGoal]:
         goals: dict[Side, HandGoal] = {}
         given, arms = self._input, self.limb.arms
-        if given is None or self.state not in ("inert", "engaged"):
+        if given is None or self._blocked or self.state not in ("inert", "engaged"):
             return goals
         if self._heading is None:
             self._heading = heading_of(given.head)
@@ -310,7 +315,7 @@ class TeleoperationSession:
     def _led(self) -> Array | None:
         """What leader arms ask of the joints (n,); None where none leads."""
         active = [leader for leader in self.leaders.values() if leader.is_ready]
-        if not active or not self._asked_to_follow:
+        if not active or not self._asked_to_follow or self._blocked:
             return None
         asked = self.limb.positions.copy()
         for leader in active:
@@ -319,7 +324,7 @@ class TeleoperationSession:
 
     def _asked_by_policy(self) -> Array | None:
         """What a policy asks of the joints (n,); those that it does not command stay."""
-        if self._policy is None:
+        if self._policy is None or self._blocked:
             return None
         joints = self._policy.joints
         return np.where(np.isfinite(joints), joints, self.limb.positions)
@@ -355,6 +360,8 @@ class TeleoperationSession:
             self._hold("no input for 0.1 s", now_ns)
         if self.driver == "policy" and self._policy is None and trouble:
             self._hold(trouble, now_ns)
+        if body.blocked and (self.state == "engaged" or self.driver == "policy"):
+            self._hold(body.blocked, now_ns)
         standing = self.limb.arms.robot.standing
         if standing is None or self.state in ("stopped", "kneeling"):
             return

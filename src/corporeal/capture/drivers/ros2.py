@@ -11,7 +11,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from corporeal.capture.clock import HostClock
-from corporeal.capture.dds import LOOPBACK, DdsLink, DomainId, Interface, Quality, Wire
 from corporeal.capture.driver import ROBOT_CLOCK, Driver, DriverError, Mark, Rig, Sample
 from corporeal.capture.ros.idl import dds_topic, dds_type, ros_topic, ros_type_name
 from corporeal.capture.ros.mapper import Mapper, open_message
@@ -20,6 +19,7 @@ from corporeal.capture.ros.message_type import decoder, public_fields
 from corporeal.capture.ros.node import RosNode
 from corporeal.capture.ros.stream import PROBLEMS, Key, StreamFit, TopicLane, fit_lanes, rig_schema
 from corporeal.capture.ros.topic import Renaming, RosTopic, TopicList, known_pieces, parse_topic
+from corporeal.dds.link import LOOPBACK, DdsLink, DomainId, Interface, Quality, Wire
 from corporeal.embodiment import open_robot
 from corporeal.schema import Part
 

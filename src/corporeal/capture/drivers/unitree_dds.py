@@ -9,19 +9,19 @@ from typing import Any
 from pydantic import Field
 
 from corporeal.capture.clock import HostClock
-from corporeal.capture.dds import LOOPBACK, DdsLink, DomainId, Interface, Wire
-from corporeal.capture.driver import ROBOT_CLOCK, Driver, DriverError, Mark, Rig, Sample
+from corporeal.capture.driver import ROBOT_CLOCK, Driver, Mark, Rig, Sample
 from corporeal.capture.ros.stream import rig_schema
-from corporeal.capture.unitree_message import (
+from corporeal.dds.link import LOOPBACK, DdsLink, DomainId, Interface, Wire
+from corporeal.dds.unitree_message import (
     LOW_CMD_TOPIC,
     LOW_STATE_TOPIC,
-    MODELS,
     UnitreeModel,
     dds_types,
     read_low_cmd,
     read_low_state,
+    unitree_model,
 )
-from corporeal.embodiment import Embodiment, open_robot
+from corporeal.embodiment import open_robot
 from corporeal.schema import Part, Stream, roles
 
 COMMAND_CLOCK = "command"
@@ -60,7 +60,7 @@ class UnitreeDdsOptions(Part):
 def describe(options: UnitreeDdsOptions) -> Rig:
     """The streams; nothing is opened."""
     robot = open_robot(options.robot)
-    model = _model(robot)
+    model = unitree_model(robot.name, robot.joint_names)
     frame = model.imu_frame if model.imu_frame in {each.name for each in robot.frames} else None
     streams = [_joint_stream(name, "observations", unit, options) for name, _, unit in _STATE]
     streams.append(
@@ -95,7 +95,7 @@ def read(options: UnitreeDdsOptions) -> Iterator[Sample | Mark]:
     none, by the time its sender put on it.
     """
     robot = open_robot(options.robot)
-    model = _model(robot)
+    model = unitree_model(robot.name, robot.joint_names)
     motors = [model.motors.index(name) for name in robot.joint_names]
     types = dds_types(model.family)
     topics = {LOW_STATE_TOPIC: types.LowState}
@@ -158,20 +158,6 @@ def _command(
     joints = message["motor_cmd"][motors]
     for name, field, _ in _COMMAND + (_GAINS if extras else ()):
         yield Sample(f"actions/{name}", wire.sent_ns, arrival_ns, joints[field])
-
-
-def _model(robot: Embodiment) -> UnitreeModel:
-    """Which robot of Unitree this is, told from its joints."""
-    for model in MODELS:
-        if set(robot.joint_names) <= set(model.motors):
-            return model
-    titles = ", ".join(model.title for model in MODELS)
-    nearest = max(MODELS, key=lambda model: len(set(robot.joint_names) & set(model.motors)))
-    stranger = next(name for name in robot.joint_names if name not in nearest.motors)
-    raise DriverError(
-        f"robot {robot.name!r}, got the joint {stranger!r}; expected the joints of a Unitree "
-        f"{titles}. Set robot=g1, g1_23dof or h1, or the file of its description without hands."
-    )
 
 
 def _joint_stream(name: str, group: Any, unit: str, options: UnitreeDdsOptions) -> Stream:

@@ -8,8 +8,8 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
-from corporeal.capture.dds import Quality, Wire
 from corporeal.capture.driver import DriverError
+from corporeal.dds.link import Quality, Wire
 
 _DEPTH = 1000
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.capture.ros.message import MessagePart, array_piece, field_names
-from corporeal.capture.unitree_message import G1_MOTORS
+from corporeal.dds.unitree_message import G1_MOTORS
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.joints import is_hand
 from corporeal.schema import roles

@@ -27,11 +27,28 @@ from corporeal.teleoperation.robot_link import LinkOptions, robot_drivers
 from corporeal.words import counted
 
 PORT = 8710
+# Of the usual speeds and accelerations, until somebody says that a real robot may have more.
+HARDWARE_SHARE = 0.3
+_WHY_HARDWARE = (
+    "driver of a real robot, got no --hardware; expected it, since people may be near. Clear its "
+    "surroundings, have somebody hold R1 of its remote, and say --hardware."
+)
 
 
 def teleoperate(
     robot: Annotated[str, option("The robot.")] = "g1",
-    driver: Annotated[str, option("How it is reached; sim is the simulation.")] = "sim",
+    driver: Annotated[
+        str, option("How it is reached: sim is the simulation, unitree a robot over DDS.")
+    ] = "sim",
+    hardware: Annotated[
+        bool, option("It is meant to move a real robot; asked for by every driver but sim.")
+    ] = False,
+    speed_share: Annotated[
+        float | None,
+        option("Share of the usual speeds; 0.3 of a real robot, else 1.", min=0.01, max=1),
+    ] = None,
+    interface: Annotated[str, option("Network interface of the robot, such as eth0.")] = "lo",
+    domain: Annotated[int, option("DDS domain of the robot.", min=0, max=232)] = 0,
     task: Annotated[str, option("The scene and its judge.")] = "pick_place",
     record: Annotated[Path | None, option("Folder for the episodes.")] = None,
     input_: Annotated[
@@ -75,6 +92,17 @@ def teleoperate(
         raise UnknownNameError("driver", driver, known)
     if robot not in known[driver].robots:
         raise UnknownNameError(f"robot of the driver {driver}", robot, known[driver].robots)
+    if known[driver].is_hardware != hardware:
+        raise CorporealError(
+            _WHY_HARDWARE
+            if known[driver].is_hardware
+            else "--hardware, got it with the simulation; expected a robot's driver."
+        )
+    if hardware and input_ is not None:
+        raise CorporealError(
+            "--input, got it with --hardware; expected a person who sees the "
+            "robot. A recording drives the simulation."
+        )
     if input_ is not None:
         # Said before a robot is opened.
         read_inputs(input_)
@@ -92,11 +120,15 @@ def teleoperate(
         camera_hz=camera_hz,
         policy=policy,
         arm_policy=arm_policy,
+        speed_share=speed_share or (HARDWARE_SHARE if hardware else 1.0),
         facts={name: value for name, value in people.items() if value},
     )
     if input_ is None and not is_loopback(host):
         terms = _open_to_others(terms)
-    link = known[driver].open(LinkOptions(task=task, seed=seed, walking_policy=walking_policy))
+    link = known[driver].open(LinkOptions(
+        robot=robot, interface=interface, domain=domain, task=task, seed=seed,
+        walking_policy=walking_policy,
+    ))  # fmt: skip
     try:
         program = TeleoperationProgram(terms, link, is_virtual=input_ is not None)
         if input_ is not None:

@@ -37,6 +37,7 @@ class SimulatedRobot:
             options.task, options.seed, options.walking_policy, (options.height, options.width)
         )
         self.robot = self._live.robot
+        self.told = tuple(range(len(self.robot.joint_names)))
         self.walks = options.walking_policy is not None
         self.instruction = self._live.instruction
         self.cameras: tuple[str, ...] = CAMERAS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -9,13 +11,16 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from corporeal.capture.driver import DriverError
+from corporeal.dds.link import DdsError
 from corporeal.errors import MissingExtraError
 
 MOTORS, GO_MOTORS = 35, 20
 LOW_STATE_TOPIC = "rt/lowstate"
 LOW_CMD_TOPIC = "rt/lowcmd"
+ARM_TOPIC = "rt/arm_sdk"
+"""Commands of the arms alone: the robot's own controller keeps the legs."""
 _CDR_HEADER = 4
 # The order of the motors of a 29-dof G1 in both messages; the 23-dof one leaves places empty.
 G1_MOTORS = (
@@ -50,24 +55,47 @@ H1_2_MOTORS = (
 )  # fmt: skip
 
 Family = Literal["unitree_hg", "unitree_go"]
+# The bits of the remote's two bytes of buttons, the lowest first.
+REMOTE_BUTTONS = ("R1", "L1", "start", "select", "R2", "L2", "F1", "F2", "A", "B", "X", "Y",
+                  "up", "right", "down", "left")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class UnitreeModel:
-    """One robot of Unitree: which messages it speaks, the order of its motors, where its IMU is."""
+    """One robot of Unitree: which messages it speaks, the order of its motors, where its IMU is.
+
+    `arm_weight` is the place without a motor whose position is the share, 0 to 1, that commands of
+    the arms have of them; None: it takes none.
+    """
 
     title: str
     family: Family
     motors: tuple[str, ...]
     imu: str
     imu_frame: str
+    arm_weight: int | None = None
 
 
 MODELS = (
-    UnitreeModel("G1", "unitree_hg", G1_MOTORS, "pelvis", "imu_in_pelvis"),
-    UnitreeModel("H1", "unitree_go", H1_MOTORS, "torso", "imu_link"),
+    UnitreeModel("G1", "unitree_hg", G1_MOTORS, "pelvis", "imu_in_pelvis", 29),
+    UnitreeModel("H1", "unitree_go", H1_MOTORS, "torso", "imu_link", 9),
     UnitreeModel("H1-2", "unitree_hg", H1_2_MOTORS, "pelvis", "imu_link"),
 )
+
+
+def unitree_model(name: str, joints: Sequence[str]) -> UnitreeModel:
+    """Which robot of Unitree one is, told from its joints; raises DdsError where it is none."""
+    for model in MODELS:
+        if set(joints) <= set(model.motors):
+            return model
+    titles = ", ".join(model.title for model in MODELS)
+    nearest = max(MODELS, key=lambda model: len(set(joints) & set(model.motors)))
+    stranger = next(joint for joint in joints if joint not in nearest.motors)
+    raise DdsError(
+        f"robot {name!r}, got the joint {stranger!r}; expected the joints of a Unitree "
+        f"{titles}. Set robot=g1, g1_23dof or h1, or the file of its description without hands."
+    )
+
 
 _IMU = np.dtype([
     ("quaternion", "<f4", 4), ("gyroscope", "<f4", 3), ("accelerometer", "<f4", 3),
@@ -141,11 +169,107 @@ def read_low_cmd(data: bytes, family: Family = "unitree_hg") -> Any:
     return _record(data, _LAYOUTS[family][1], "LowCmd", family)
 
 
+# The same command as Unitree's own programs have it in memory, over which its checksum goes.
+_NATIVE_CMD: dict[str, np.dtype[Any]] = {
+    "unitree_hg": np.dtype(
+        [
+            ("mode_pr", "u1"), ("mode_machine", "u1"),
+            ("motor_cmd", np.dtype([("mode", "u1"), *((name, "<f4") for name in (
+                "q", "dq", "tau", "kp", "kd")), ("reserve", "<u4")], align=True), MOTORS),
+            ("reserve", "<u4", 4), ("crc", "<u4"),
+        ], align=True,
+    ),
+    "unitree_go": np.dtype(
+        [
+            ("head", "u1", 2), ("level_flag", "u1"), ("frame_reserve", "u1"), ("sn", "<u4", 2),
+            ("version", "<u4", 2), ("bandwidth", "<u2"),
+            ("motor_cmd", np.dtype([("mode", "u1"), *((name, "<f4") for name in (
+                "q", "dq", "tau", "kp", "kd")), ("reserve", "<u4", 3)], align=True), GO_MOTORS),
+            ("bms_cmd", "u1", 4), ("wireless_remote", "u1", 40), ("led", "u1", 12),
+            ("fan", "u1", 2), ("gpio", "u1"), ("reserve", "<u4"), ("crc", "<u4"),
+        ], align=True,
+    ),
+}  # fmt: skip
+# Where the motors begin on the wire, which has less filler before the first one than memory has.
+_FIRST_MOTOR = {"unitree_hg": 2, "unitree_go": 22}
+_LITTLE_CDR = b"\x00\x01\x00\x00"
+_MIRRORED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+
+
+@dataclass(frozen=True, eq=False)
+class MotorCommand:
+    """What motors are told, each (m,): angle, speed, torque on top, stiffness and damping."""
+
+    q: NDArray[np.float64]
+    dq: NDArray[np.float64]
+    tau: NDArray[np.float64]
+    kp: NDArray[np.float64]
+    kd: NDArray[np.float64]
+
+
+def write_arm_command(
+    model: UnitreeModel, motors: Sequence[int], command: MotorCommand, weight: float
+) -> bytes:
+    """A LowCmd for the arms as CDR bytes; `motors` are their places in the message."""
+    if model.arm_weight is None:
+        raise DdsError(f"Unitree {model.title}, got a command of its arms; expected G1 or H1.")
+    record = np.zeros((), _NATIVE_CMD[model.family])
+    rows = record["motor_cmd"]
+    for name in ("q", "dq", "tau", "kp", "kd"):
+        rows[name][list(motors)] = getattr(command, name)
+    rows["mode"][list(motors)] = 1
+    rows["q"][model.arm_weight] = weight
+    if model.family == "unitree_go":
+        record["head"], record["level_flag"] = (0xFE, 0xEF), 0xFF
+    record["crc"] = _checksum(record.tobytes()[:-4])
+    first = _FIRST_MOTOR[model.family]
+    native = record.tobytes()
+    return _LITTLE_CDR + native[:first] + native[first + 2 : first + 4] + native[first + 6 :]
+
+
+def is_intact(data: bytes, family: Family = "unitree_hg") -> bool:
+    """Whether a LowCmd's own checksum is that of its content."""
+    body, first = data[_CDR_HEADER:], _FIRST_MOTOR[family]
+    native = body[:first] + b"\0\0" + body[first : first + 2] + b"\0\0" + body[first + 2 :]
+    size = _NATIVE_CMD[family].itemsize
+    native = native[:size]
+    return len(native) == size and _checksum(native[:-4]) == int.from_bytes(native[-4:], "little")
+
+
+def blank_low_state(family: Family = "unitree_hg") -> Any:
+    """A LowState of zeros as a numpy record, to be filled and sent by `write_low_state`."""
+    return np.zeros((), _LAYOUTS[family][0])
+
+
+def write_low_state(record: Any) -> bytes:
+    """A LowState as CDR bytes."""
+    return _LITTLE_CDR + bytes(record.tobytes())
+
+
+def is_remote_pressed(remote: Any, button: str) -> bool:
+    """Whether a button of the hand-held remote is down, in the 40 bytes that a state has of it."""
+    keys = int(remote[2]) | int(remote[3]) << 8
+    return bool(keys >> REMOTE_BUTTONS.index(button) & 1)
+
+
+def press_remote(remote: Any, button: str) -> None:
+    """Have a button of the remote be down in the bytes of a state."""
+    bit = REMOTE_BUTTONS.index(button)
+    remote[2 + bit // 8] |= 1 << bit % 8
+
+
+def _checksum(words: bytes) -> int:
+    """CRC-32 with the polynomial 04C11DB7, the highest bit of every word first, as Unitree's is."""
+    swapped = np.frombuffer(words, "<u4").astype(">u4").tobytes()
+    mirrored = zlib.crc32(swapped.translate(_MIRRORED)) ^ 0xFFFFFFFF
+    return int.from_bytes(mirrored.to_bytes(4, "little").translate(_MIRRORED), "big")
+
+
 def _record(data: bytes, layout: np.dtype[Any], what: str, family: Family) -> Any:
     # The second byte of the header tells little from big endian; its last, how much is filler.
     filler = data[3] & 3 if len(data) >= _CDR_HEADER else 0
     if len(data) - filler != _CDR_HEADER + layout.itemsize or data[0] != 0 or data[1] > 1:
-        raise DriverError(
+        raise DdsError(
             f"{what} message, got {len(data)} bytes; expected {_CDR_HEADER + layout.itemsize} of "
             f"plain CDR. Check that the robot speaks {family}: {_speakers(family)}."
         )

@@ -1,4 +1,4 @@
-"""A link to DDS topics on one network interface: messages are taken as bytes of the wire."""
+"""A link to DDS topics on one network interface: messages are bytes of the wire, both ways."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StringConstraints
 
-from corporeal.capture.driver import DriverError
-from corporeal.errors import MissingExtraError
+from corporeal.errors import CorporealError, MissingExtraError
 
 Interface = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,64}$")]
 DomainId = Annotated[int, Field(ge=0, le=232)]
@@ -20,6 +19,10 @@ LOOPBACK = "lo"
 # At 500 Hz this is what two seconds of an absent reader cost.
 _HISTORY = 1000
 _AT_ONCE = 64
+
+
+class DdsError(CorporealError):
+    """A domain cannot be joined, or what came over it cannot be read."""
 
 
 class Wire(NamedTuple):
@@ -62,6 +65,10 @@ class _Raw:
     def __init__(self, data: bytes) -> None:
         self.data = data
 
+    def serialize(self, **_: Any) -> bytes:
+        """The bytes of a message that is written."""
+        return self.data
+
     @classmethod
     def deserialize(cls, data: bytes) -> Self:
         """The bytes of a message."""
@@ -74,7 +81,7 @@ class _Raw:
 
 
 class DdsLink:
-    """Readers of some topics; use it with `with`, which leaves the domain again."""
+    """Readers of some topics, writers of others; use it with `with`, which leaves the domain."""
 
     def __init__(
         self,
@@ -83,8 +90,10 @@ class DdsLink:
         domain: int,
         interface: str,
         quality: Quality = "best_effort",
+        written: Mapping[str, Any] | None = None,
     ) -> None:
         core, domains = _cyclone()
+        from cyclonedds.pub import DataWriter
         from cyclonedds.sub import DataReader
         from cyclonedds.topic import Topic
 
@@ -94,6 +103,12 @@ class DdsLink:
             self._waitset = core.WaitSet(self._participant)
             self._readers: dict[str, Any] = {}
             self._conditions: list[Any] = []
+            self._writers: dict[str, Any] = {}
+            for name, struct in (written or {}).items():
+                topic = Topic(self._participant, name, struct)
+                topic.data_type = _Raw
+                # What is reliable is heard by those, too, that ask for less.
+                self._writers[name] = DataWriter(self._participant, topic, qos=_qos("reliable"))
             for name, struct in topics.items():
                 topic = Topic(self._participant, name, struct)
                 topic.data_type = _Raw
@@ -107,7 +122,7 @@ class DdsLink:
                 self._conditions.append(condition)
         except core.DDSException as error:
             self.close()
-            raise DriverError(
+            raise DdsError(
                 f"DDS domain {domain} on {interface!r} cannot be joined: {error}."
             ) from None
 
@@ -122,6 +137,10 @@ class DdsLink:
                 if isinstance(sample, _Raw):
                     taken.append(Wire(name, sample.data, sample.sample_info.source_timestamp))
         return sorted(taken, key=lambda wire: wire.sent_ns)
+
+    def write(self, topic: str, data: bytes) -> None:
+        """Send a message, bytes with their CDR header, on one of the topics that are written."""
+        self._writers[topic].write(_Raw(data))
 
     def publications(self, wait_s: float) -> Iterator[tuple[str, str]]:
         """(topic, type) of every writer that is seen within `wait_s`."""
@@ -139,7 +158,8 @@ class DdsLink:
     def close(self) -> None:
         """Leave the domain; safe to call twice."""
         # CycloneDDS frees an entity with its last reference, children first.
-        for name in ("_waitset", "_conditions", "_readers", "_participant", "_domain"):
+        parts = ("_waitset", "_conditions", "_readers", "_writers", "_participant", "_domain")
+        for name in parts:
             self.__dict__.pop(name, None)
 
     def __enter__(self) -> Self:
@@ -166,7 +186,7 @@ def _cyclone() -> tuple[Any, Any]:
 def _open_domain(core: Any, domains: Any, domain: int, interface: str) -> Any:
     known = [name for _, name in socket.if_nameindex()]
     if interface not in known:
-        raise DriverError(
+        raise DdsError(
             f"network interface, got {interface!r}; expected one of: {', '.join(known)}. "
             "Name the one that the robot is connected to."
         )
@@ -176,7 +196,7 @@ def _open_domain(core: Any, domains: Any, domain: int, interface: str) -> Any:
         # Another driver of this process has set the domain up; its settings hold for all.
         if error.code == core.DDSException.DDS_RETCODE_PRECONDITION_NOT_MET:
             return None
-        raise DriverError(
+        raise DdsError(
             f"DDS domain {domain} cannot be set up on {interface!r}: {error}. Check the interface."
         ) from None
 

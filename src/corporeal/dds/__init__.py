@@ -1,0 +1,5 @@
+"""Robots on a network: topics over DDS, and the messages of those that speak no ROS."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
