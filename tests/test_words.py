@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from corporeal.words import byte_size, counted, listed, percent, percent_bound, some_of
+from corporeal.words import byte_size, counted, listed, percent, percent_bound, some_of, with_unit
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,11 @@ def test_a_bound_stays_true(share: float, words: str) -> None:
 )  # fmt: skip
 def test_a_size_is_in_the_unit_that_fits(count: float, words: str) -> None:
     assert byte_size(count) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [(4.59e6, "Pa", "4.59 MPa"), (94.0, "N", "94 N"), (-1200.0, "N", "-1.2 kN"), (0.0, "N", "0 N")],
+)
+def test_a_large_value_has_a_prefix_before_its_unit(value: float, unit: str, words: str) -> None:
+    assert with_unit(value, unit) == words

@@ -55,10 +55,17 @@ class Stopwatch:
         self._note(name)
         target.click()
 
-    def write(self, target: Locator, text: str, name: str) -> None:
-        """One line that is typed and sent."""
+    def press(self, key: str) -> None:
+        """One key, or several at once."""
+        self._note(key)
+        self.page.keyboard.press(key)
+
+    def write(self, target: Locator, text: str, name: str, *, seen: Locator | None = None) -> None:
+        """One line that is typed and sent, once what it finds is `seen`."""
         self._note(name)
         target.fill(text)
+        if seen is not None:
+            seen.filter(has_text="Episode #").wait_for()
         target.press("Enter")
 
     def seconds(self) -> float:
@@ -72,15 +79,13 @@ class Stopwatch:
 
 
 def find_the_fall(watch: Stopwatch, address: str) -> str:
-    """From the list to the fall, and what came before it."""
-    from playwright.sync_api import expect
-
+    """From the overview to the fall, and what came before it."""
     page = watch.page
     page.goto(f"{address}/")
-    page.wait_for_selector(".episode-table-row time")
-    watch.write(page.locator(".query-box input").first, "fall", "type fall")
-    expect(page.locator(".list-bar-count")).to_contain_text("1 episode")
-    watch.click(page.locator(".episode-table-row").first, "open the episode")
+    page.wait_for_selector(".start-totals")
+    watch.press("Control+k")
+    box = page.get_by_role("dialog").get_by_role("combobox")
+    watch.write(box, "fall", "type fall, Enter", seen=page.get_by_role("option").first)
     page.wait_for_selector(".incident")
     said = page.locator(".incident").inner_text()
     assert "pushed" in said.lower(), said
@@ -89,10 +94,10 @@ def find_the_fall(watch: Stopwatch, address: str) -> str:
 
 
 def find_who_got_worse(watch: Stopwatch, address: str) -> str:
-    """From the list to the name of the operator, from what to what and since when."""
+    """From the overview to the name of the operator, from what to what and since when."""
     page = watch.page
     page.goto(f"{address}/")
-    page.wait_for_selector(".episode-table-row time")
+    page.wait_for_selector(".start-totals")
     watch.click(page.get_by_role("link", name="Dashboards"), "open Dashboards")
     answer = page.locator("#operator_change .chart-answer")
     answer.wait_for()
@@ -102,10 +107,10 @@ def find_who_got_worse(watch: Stopwatch, address: str) -> str:
 
 
 def make_a_release(watch: Stopwatch, address: str) -> str:
-    """From the list to the card of a release that was not there before."""
+    """From the overview to the card of a release that was not there before."""
     page = watch.page
     page.goto(f"{address}/")
-    page.wait_for_selector(".episode-table-row time")
+    page.wait_for_selector(".start-totals")
     watch.click(page.get_by_role("link", name="Releases"), "open Releases")
     watch.click(
         page.get_by_role("link", name="New release")

@@ -53,6 +53,13 @@ def byte_size(count: float) -> str:
     return f"{count / 1000**power:.1f} {_UNITS[power - 1]}"
 
 
+def with_unit(value: float, unit: str) -> str:
+    """`4.59 MPa`, `94 N`: three digits, and thousands as a prefix of the unit."""
+    power = min(int(math.log10(abs(value)) / 3), 3) if abs(value) >= 1000 else 0
+    shown = f"{value / 1000**power:.3g}"
+    return f"{shown} {('', 'k', 'M', 'G')[power]}{unit}"
+
+
 def hours(value: float) -> str:
     """Hours as people say them; minutes below one, seconds below a minute."""
     if value >= 10:

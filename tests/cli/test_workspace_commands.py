@@ -190,6 +190,8 @@ def test_a_release_is_named_for_its_lineage_as_for_its_export(lab: Path) -> None
     assert plain == full
     assert plain["edges"]
     assert "got nothing in the catalogue" in _complaint("lineage", "gone@1.0.0", "--workspace", lab)
+    named = json.loads(_good("lineage", "episode:1", "--workspace", lab, "--json"))
+    assert json.loads(_good("lineage", "#1", "--workspace", lab, "--json")) == named
 
 
 def test_a_model_is_found_from_its_release_and_leads_back_to_it(lab: Path, tmp_path: Path) -> None:

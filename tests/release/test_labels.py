@@ -205,7 +205,7 @@ def test_the_card_says_how_many_are_labelled(plain: Workspace, recorded: Recorde
     made = make(plain, "waves")
     with plain.database.read() as connection:
         card = render_card(card_facts(connection, made.name, made.version))
-    assert "1 of 2 episodes (50%) are labelled under `grasping@1.0.0`." in card
+    assert "1 of 2 episodes (50 %) are labelled under `grasping@1.0.0`." in card
     assert "No episode was labelled by two people" in card
 
 

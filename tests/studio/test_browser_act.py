@@ -24,7 +24,8 @@ def test_all_that_match_are_quarantined_by_keyboard_and_taken_back(
     page.keyboard.press("x")
     page.get_by_role("button", name="Select all 3 that match").click()
     page.keyboard.press("q")
-    page.get_by_label("Reason").fill("cable in view")
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.keyboard.type("cable in view")
     page.keyboard.press("Enter")
     toast = page.get_by_text("Quarantined 3 episodes.")
     expect(toast).to_be_visible()
@@ -34,7 +35,8 @@ def test_all_that_match_are_quarantined_by_keyboard_and_taken_back(
     expect(page.get_by_text("Taken back.")).to_be_visible()
     expect(decided).to_have_count(0)
     page.keyboard.press("t")
-    page.get_by_label("New tags, with commas between").fill("cable, slow")
+    expect(page.get_by_label("New tags, with commas between")).to_be_focused()
+    page.keyboard.type("cable, slow")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Tagged 1 episode.")).to_be_visible()
     expect(page.get_by_role("checkbox", name="Tag cable, 1")).to_be_visible()
@@ -86,3 +88,44 @@ def test_a_release_is_made_read_and_verified_without_a_terminal(
     page.goto(f"{address}/e/3")
     page.get_by_role("link", name="reaches@1.0.0").click()
     page.wait_for_url(re.compile("/releases/reaches"))
+
+
+def test_a_selection_is_exported_by_keyboard_and_its_folder_is_named(
+    page: Page, address: str, small_workspace: SmallWorkspace
+) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{address}/episodes")
+    expect(page.locator(".episode-table-number")).to_have_text(["#3", "#2", "#1"])
+    page.keyboard.press("x")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("export")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Export 1 episode")
+    dialog.get_by_label("Format").focus()
+    page.keyboard.type("mcap")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(dialog.locator(".chip.accepted")).to_have_text("ready")
+    folder = dialog.locator(".export-list code").inner_text()
+    assert [each.suffix for each in (small_workspace.root / folder).glob("*.mcap")] == [".mcap"]
+
+
+def test_what_is_not_there_leads_on(page: Page, address: str) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"{address}/episodes?query=task+%3D+raech")
+    page.get_by_role("button", name="Search for task = reach").click()
+    expect(page.locator(".episode-table-number")).to_have_count(3)
+    page.goto(f"{address}/nothing")
+    expect(page.get_by_role("heading")).to_have_text("Page not found")
+    page.goto(f"{address}/episodes/99")
+    expect(page.get_by_role("heading")).to_have_text("Episode not found")
+    page.get_by_role("searchbox").focus()
+    page.keyboard.type("reach")
+    page.keyboard.press("Enter")
+    expect(page.locator(".episode-table-number")).to_have_count(3)
+    page.goto(f"{address}/compare?a=1&b=2")
+    expect(page.locator(".side-head").first).to_contain_text("#1 reach")
+    page.goto(f"{address}/episodes/2")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("#2")

@@ -110,6 +110,8 @@ def test_a_unit_is_told_only_where_it_is_sure() -> None:
     assert finding_unit("force_spikes", 60.0) == "N"
     assert finding_unit("force_spikes", 2.24e6) == "1", "pressure of a skin, by a limit of its own"
     assert finding_unit("imu_gravity_wrong", 8.0) == "deg", "not the check's own m/s2"
+    assert finding_unit("robot_fell", 0.5) == "share"
+    assert finding_unit("robot_fell", 60.0) == "deg", "of the tilt"
     assert finding_unit("no_such_check", 1.0) == "1"
     leap = "observations/right_tactile leaps by 4.59e+06 Pa over all taxels at 3.619 s"
     assert told_unit(leap, 4.5912e6) == "Pa", "the message tells it"

@@ -7,7 +7,7 @@ import { loadPage, pageAt } from "./page_parts";
 import { ErrorBoundary } from "./parts/error_boundary";
 import { HelpDialog } from "./parts/help_dialog";
 import { Link } from "./parts/link";
-import { Notice, Waiting } from "./parts/notice";
+import { NotFound, Notice, Waiting } from "./parts/notice";
 import { OfflineBanner } from "./parts/offline_banner";
 import { Palette } from "./parts/palette";
 import { type Entry, pageActions, pageButtons } from "./parts/palette_entries";
@@ -158,7 +158,7 @@ function Page({ address, session }: { address: URL; session: Session }) {
   if (session.episodes && !/^\/(episodes\/|compare)/.test(address.pathname)) {
     return <SharedEpisodes episodes={session.episodes} />;
   }
-  if (!Found) return <Notice error={new Error(`Page not found: ${address.pathname}`)} />;
+  if (!Found) return <NotFound title="Page not found" words={address.pathname} />;
   return <Found address={address} />;
 }
 

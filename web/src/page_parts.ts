@@ -14,8 +14,9 @@ interface PagePart {
 const parts: PagePart[] = [
   part(/^\/$/, () => import("./pages/start/start")),
   { path: /^\/episodes$/, load: () => Promise.resolve(), component: () => Browse },
+  // An episode is known by its number wherever its id does.
+  part(/^\/(e\/[^/]+|episodes\/(%23|#)?[0-9]{1,9})$/, () => import("./parts/episode_name")),
   part(/^\/episodes\/[^/]+$/, () => import("./pages/episode/episode_page")),
-  part(/^\/e\/[^/]+$/, () => import("./parts/episode_name")),
   part(/^\/compare$/, () => import("./pages/compare/compare_page")),
   part(/^\/dashboards/, () => import("./pages/dashboards/dashboards")),
   part(/^\/live/, () => import("./pages/live/live")),

@@ -220,7 +220,7 @@ def _tell_wand(result: WandResult, problems: list[str], out: Path | None, as_jso
         say(f"{counted(result.left_out, 'frame')} with a length that is no wand's left out")
     size = " x ".join(f"{each:.1f}" for each in result.extent_m)
     say(f"scale {result.scale:+.3%}, one sigma {result.scale_sigma:.3%}; "
-        f"{result.coverage:.0%} of {size} m covered")  # fmt: skip
+        f"{100 * result.coverage:.0f} % of {size} m covered")  # fmt: skip
     if result.floor is not None:
         flat = result.floor
         say(f"floor {flat.height_m * 1e3:+.1f} mm, tilted by {np.degrees(flat.tilt_rad):.2f} "

@@ -234,6 +234,9 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+_UNITS = {"1": "", "share": " Values are shares: 0.05 is 5 %."}
+
+
 def page(name: str) -> str:
     """One check as Markdown: what it does, why it matters, what to do, its limits."""
     check, told = checks()[name], explain(name)
@@ -247,7 +250,8 @@ def page(name: str) -> str:
         facts += ", decodes pictures"
     if check.rests_on:
         facts += f", rests on {' and '.join(check.rests_on)}"
-    lines += ["", "## Limits", "", f"{facts}. Values are in {check.unit}.", ""]
+    values = _UNITS.get(check.unit, f" Values are in {check.unit}.")
+    lines += ["", "## Limits", "", f"{facts}.{values}", ""]
     if check.limits:
         lines += ["| limit | default |", "|---|---|"]
         lines += [f"| `{key}` | {value} |" for key, value in check.limits.items()]

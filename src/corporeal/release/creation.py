@@ -18,6 +18,7 @@ from corporeal.release.label_bundle import (
     LabelBundle,
     LabelPolicy,
     collect_labels,
+    count_unlabelled,
     summarise_labels,
 )
 from corporeal.release.layout import change_between, layout_of
@@ -138,6 +139,8 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
         rows = [each.row for each in chosen.candidates]
         bundle = collect_labels(connection, rows, options.labels)
         told = summarise_labels(connection, bundle, options.labels)
+        is_lenient = options.labels == "included"
+        unlabelled = count_unlabelled(connection, rows, bundle) if is_lenient else 0
         end = head(connection)
     _check_properties(options, chosen.candidates)
     splits = _splits(options, shares, chosen.candidates)
@@ -170,7 +173,7 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
     manifest = manifest.model_copy(
         update={"version": str(given), "change": change, "retention": retention}
     )
-    return Draft(manifest, alike, chosen.left_out, bundle, told)
+    return Draft(manifest, alike, chosen.left_out, bundle, told, unlabelled)
 
 
 def _content(manifest: Manifest) -> dict[str, Any]:

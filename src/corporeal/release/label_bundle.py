@@ -114,6 +114,14 @@ def collect_labels(
     )  # fmt: skip
 
 
+def count_unlabelled(
+    connection: Connection, rows: Sequence[EpisodeRow], bundle: LabelBundle | None
+) -> int:
+    """How many episodes lack labels that a taxonomy in use asks for."""
+    labelled = bundle.episodes.keys() if bundle is not None else ()
+    return len(coverage_of(connection, _asked(connection, rows, labelled)).missing)
+
+
 def _asked(
     connection: Connection, rows: Sequence[EpisodeRow], labelled: Container[str]
 ) -> list[EpisodeRow]:
@@ -135,7 +143,10 @@ def _require_covered(connection: Connection, rows: Sequence[EpisodeRow], what: s
     missing = coverage_of(connection, rows).missing
     if not missing:
         return
-    named = "; ".join(f"{name}: {why.rstrip('.')}" for name, why in missing[:_NAMED])
+    numbers = {row.id: f"#{row.number}" for row in rows if row.number is not None}
+    named = "; ".join(
+        f"{numbers.get(name, name)}: {why.rstrip('.')}" for name, why in missing[:_NAMED]
+    )
     more = f"; and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     verb = "lacks" if len(missing) == 1 else "lack"
     raise CatalogError(

@@ -36,6 +36,8 @@ class Draft:
     left_out: Mapping[str, int]
     labels: LabelBundle | None = None
     label_facts: Mapping[str, Any] | None = None
+    unlabelled: int = 0
+    """Of those in it, how many lack labels that are asked for, where it is made all the same."""
 
 
 def publish(workspace: Workspace, draft: Draft) -> None:

@@ -10,16 +10,18 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from corporeal.catalog.episodes import (
+    AssessmentRow,
     EpisodeDecision,
     EpisodeRow,
     GravestFinding,
     State,
     decisions_of,
     gravest_findings,
+    last_assessments,
     tags_of,
 )
 from corporeal.labelling.review import count_comments
-from corporeal.quality.check import Verdict
+from corporeal.quality.check import Verdict, checks
 
 
 class TopFinding(BaseModel):
@@ -75,9 +77,10 @@ class ListedDecision(BaseModel):
 
 
 class ListedEpisode(_EpisodeColumns):
-    """An episode in the list."""
+    """An episode in the list; `assessed` is the share of the checks that could run."""
 
     finding: TopFinding | None
+    assessed: float | None
     decision: ListedDecision | None
     tags: list[str]
     comments: int
@@ -88,10 +91,12 @@ def shown_rows(connection: Connection, rows: Sequence[EpisodeRow]) -> list[Liste
     ids = [row.id for row in rows]
     gravest, decisions = gravest_findings(connection, ids), decisions_of(connection, ids)
     tags, comments = tags_of(connection, ids), count_comments(connection, ids)
+    judged = last_assessments(connection, ids)
     return [
         ListedEpisode(
             **{name: _finite(getattr(row, name)) for name in _EpisodeColumns.model_fields},
             finding=_top_finding(gravest.get(row.id)),
+            assessed=_assessed(judged.get(row.id)),
             decision=shown_decision(decisions.get(row.id)),
             tags=tags.get(row.id, []),
             comments=comments.get(row.id, 0),
@@ -105,6 +110,18 @@ def shown_decision(decided: EpisodeDecision | None) -> ListedDecision | None:
     if decided is None:
         return None
     return ListedDecision(verdict=decided.verdict, who=decided.who, at=decided.at, why=decided.why)
+
+
+def count_checks() -> int:
+    """How many checks there are for an episode."""
+    return sum(check.scope == "episode" for check in checks().values())
+
+
+def _assessed(judged: AssessmentRow | None) -> float | None:
+    missing = judged.facts.get("not_assessed") if judged is not None else None
+    if not isinstance(missing, int):
+        return None
+    return max(0.0, 1 - missing / count_checks())
 
 
 def _finite(value: Any) -> Any:

@@ -114,8 +114,8 @@ def test_joints_without_a_robot_are_refused_with_candidates_and_advice(g1: Embod
     text = str(raised.value)
     assert "set: found 29 columns that look like joints (left_hip_pitch_joint," in text
     assert "does not name a robot" in text
-    assert "g1 (100%)" in text
-    assert text.index("g1 (100%)") < text.index("h1 (")
+    assert "g1 (100 %)" in text
+    assert text.index("g1 (100 %)") < text.index("h1 (")
     assert "--robot NAME" in text
     assert "--robot none" in text
 

@@ -80,7 +80,7 @@ def test_the_card_says_what_is_in_the_release(facts: CardFacts) -> None:
         "observations/joint_position", "rad/s", facts.manifest, "CC-BY-4.0",
         "teleop_humanoid@1.0.0", "corporeal release verify kitchen@1.2.0",
         "The splits differ in operator.",
-        "60 episodes (25%) without a stated environment", "2026-08-31",
+        "60 episodes (25 %) without a stated environment", "2026-08-31",
         "left out, though they met the condition: 7 quarantined",
     ):  # fmt: skip
         assert said in card, said

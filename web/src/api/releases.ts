@@ -1,10 +1,8 @@
 // Releases: what people train on.
 import { getJson, sendJson } from "./client";
 import type {
-  NewExport,
   NewRelease,
   ReleaseChanges,
-  ReleaseExport,
   ReleaseFacts,
   ReleasePage,
   ReleasePreview,
@@ -37,16 +35,6 @@ export function getDifference(
 
 export function verifyRelease(reference: string): Promise<VerifiedRelease> {
   return sendJson("POST", `/releases/${encodeURIComponent(reference)}/verification`);
-}
-
-export type ExportFormat = NewExport["format"];
-
-export function getExports(reference: string, signal?: AbortSignal): Promise<ReleaseExport[]> {
-  return getJson(`/releases/${encodeURIComponent(reference)}/exports`, {}, signal);
-}
-
-export function startExport(reference: string, format: ExportFormat): Promise<ReleaseExport[]> {
-  return sendJson("POST", `/releases/${encodeURIComponent(reference)}/exports`, { format });
 }
 
 export function releasePath(reference: string): string {

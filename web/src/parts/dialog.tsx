@@ -13,6 +13,10 @@ export function Dialog({
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     element.current?.showModal();
+    // What is to be filled in has the focus, not the button that closes.
+    element.current
+      ?.querySelector<HTMLElement>(".dialog-body :is(input, textarea):not([readonly], :disabled)")
+      ?.focus();
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: for the pointer only; keys reach the same by the controls inside

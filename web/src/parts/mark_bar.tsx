@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { announceMark, type Mark, type MarkTarget, putMark } from "../api/marks";
 import { useMay } from "../api/session";
+import { ExportDialog } from "./export_list";
 import { Link } from "./link";
 import "./mark_bar.css";
 import { NoteDialog, ReasonDialog, TagDialog } from "./mark_dialogs";
@@ -29,6 +30,8 @@ export function MarkBar(props: MarkBarProps) {
   const mayJudge = useMay("judge");
   const mayNote = useMay("annotate");
   const mayRelease = useMay("release");
+  const mayExport = useMay("export");
+  const [isExporting, setExporting] = useState(false);
   const [asking, setAsking] = useState<{ what: Asking; of: MarkTarget } | null>(null);
   const [error, setError] = useState("");
   const of = keysOn ?? target;
@@ -95,12 +98,25 @@ export function MarkBar(props: MarkBarProps) {
               Add to release
             </Link>
           )}
+          {mayExport && (
+            <button type="button" onClick={() => setExporting(true)}>
+              Export
+            </button>
+          )}
           {error && (
             <span className="mark-error" role="alert">
               {error}
             </span>
           )}
         </span>
+      )}
+      {isExporting && (
+        <ExportDialog
+          target={target}
+          episodes={count}
+          query={query}
+          onClose={() => setExporting(false)}
+        />
       )}
       {(asking?.what === "quarantined" || asking?.what === "failed") && (
         <ReasonDialog

@@ -27,13 +27,7 @@ export function ReasonDialog({
     >
       <label>
         Reason
-        <input
-          value={reason}
-          maxLength={500}
-          // biome-ignore lint/a11y/noAutofocus: the dialog asks for nothing else
-          autoFocus
-          onChange={(event) => setReason(event.target.value)}
-        />
+        <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
       </label>
       <span className="mark-tags">
         {reasons.map((each) => (
@@ -92,13 +86,7 @@ export function TagDialog({
       )}
       <label>
         New tags, with commas between
-        <input
-          value={text}
-          maxLength={400}
-          // biome-ignore lint/a11y/noAutofocus: the dialog asks for nothing else
-          autoFocus
-          onChange={(event) => setText(event.target.value)}
-        />
+        <input value={text} maxLength={400} onChange={(event) => setText(event.target.value)} />
       </label>
       {others.length > 0 && (
         <span className="mark-tags">
@@ -145,8 +133,6 @@ export function NoteDialog({
           rows={3}
           value={note}
           maxLength={4000}
-          // biome-ignore lint/a11y/noAutofocus: the dialog asks for nothing else
-          autoFocus
           onChange={(event) => setNote(event.target.value)}
         />
       </label>

@@ -1,4 +1,4 @@
-import { type KeyboardEvent as KeyPress, useEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent as KeyPress, useEffect, useMemo, useState } from "react";
 import { getRows, getViews } from "../api/episodes";
 import { findByName, nameOf } from "../api/names";
 import { useAnswer } from "../api/use_answer";
@@ -15,9 +15,6 @@ const mostShown = 14;
 export function Palette({ entries, onClose }: { entries: Entry[]; onClose: () => void }) {
   const [text, setText] = useState("");
   const [place, setPlace] = useState(0);
-  const input = useRef<HTMLInputElement>(null);
-  // After the dialog was shown, which puts the focus on its first button.
-  useEffect(() => input.current?.focus(), []);
   const episodes = useEpisodes(text);
   const views = useAnswer((signal) => getViews("episodes", signal), []);
   const shown = useMemo(() => {
@@ -63,7 +60,6 @@ export function Palette({ entries, onClose }: { entries: Entry[]; onClose: () =>
     <Dialog title="Go to, or do" onClose={onClose}>
       <div className="palette">
         <input
-          ref={input}
           type="text"
           role="combobox"
           aria-label="Episode, page, saved view, action or setting"

@@ -36,6 +36,8 @@ function keyOf(event: KeyboardEvent): string {
 
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
+  // Until a dialog that was closed is gone, its field still has the focus.
+  if (target.closest("dialog:not([open])")) return false;
   if (target.isContentEditable) return true;
   if (target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
   return (

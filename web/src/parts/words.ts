@@ -14,6 +14,7 @@ export function checkTitle(name: string): string {
 /** A measured value with its unit: 84.4 ms, 0.31 m, 12 samples. */
 export function measureText(value: number, unit: string): string {
   const size = Math.abs(value);
+  if (unit === "share") return `${digits(100 * value)} %`;
   if (unit === "s" && size < 1) return `${digits(1000 * value)} ms`;
   if (unit === "Pa" && size >= 1e6) return `${digits(value / 1e6)} MPa`;
   if (unit === "Pa" && size >= 1e3) return `${digits(value / 1e3)} kPa`;

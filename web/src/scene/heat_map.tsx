@@ -12,6 +12,8 @@ interface HeatMapProps {
 
 const table = heatTable();
 const readEveryMs = 100;
+/** Less of the range than this is no touch that anybody could see. */
+const TOUCHED = 0.02;
 
 /** One tactile map: a picture element per taxel, drawn again only when another sample is due. */
 export function HeatMap({ id, map, clock }: HeatMapProps) {
@@ -40,7 +42,11 @@ export function HeatMap({ id, map, clock }: HeatMapProps) {
         picture.data.set(table.subarray(tone, tone + 4), 4 * taxel);
       });
       pen.putImageData(picture, 0, 0);
-      if (canvas.current) canvas.current.dataset.frame = String(shown);
+      if (canvas.current) {
+        canvas.current.dataset.frame = String(shown);
+        const isStill = !(found.peak > map.low + TOUCHED * (map.high - map.low));
+        canvas.current.parentElement?.toggleAttribute("data-still", isStill);
+      }
       // Nobody reads faster, and a text that changes makes the page lay itself out.
       clearTimeout(later);
       later = window.setTimeout(

@@ -28,7 +28,7 @@ from corporeal.release.lineage import (
 def lineage(
     subject: Annotated[
         str,
-        argument("NAME@VERSION of a release, episode:4, model:NAME, document:HASH, or an export."),
+        argument("NAME@VERSION of a release, 4 or #4, model:NAME, document:HASH, or an export."),
     ],
     episode: Annotated[
         str | None, option("With --row: the episode, by its number or its id.")
@@ -75,6 +75,8 @@ def _full_name(connection: Connection, subject: str) -> str:
     """The subject as the catalogue has it; NAME@VERSION alone is a release, as for export."""
     if subject.startswith("episode:"):
         return f"episode:{find_named(connection, subject.removeprefix('episode:')).id}"
+    if subject.removeprefix("#").isdigit():
+        return f"episode:{find_named(connection, subject).id}"
     return f"release:{subject}" if "@" in subject and ":" not in subject else subject
 
 

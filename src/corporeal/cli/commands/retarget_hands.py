@@ -54,8 +54,9 @@ def retarget_hands(
         "glitches": glitches,
     }
     sentence = (
-        f"{path}: {len(motion.joints) / rate_hz:.1f} s; hands seen in {motion.seen_share:.0%} of "
-        f"it, {motion.reached_share:.0%} of that within {100 * REACHED_M:.0f} cm"
+        f"{path}: {len(motion.joints) / rate_hz:.1f} s; hands seen in "
+        f"{100 * motion.seen_share:.0f} % of it, {100 * motion.reached_share:.0f} % of "
+        f"that within {100 * REACHED_M:.0f} cm"
     )
     if glitches:
         sentence += f"; {glitches} samples that no hand can make left out"

@@ -134,7 +134,7 @@ def require_robot(dataset: Dataset, robot_given: bool) -> RobotMapping:
     else:
         fault = f"found {what}, but none of them is a joint of {mapping.robot}"
     robots = candidates(names)
-    shares = ", ".join(f"{name} ({share:.0%})" for name, share in robots)
+    shares = ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in robots)
     listed = f"Robots that have such joints: {shares}" if robots else "No built-in robot has them"
     raise EpisodeError(
         f"{dataset.source}: {fault}. {listed}. Name the robot with --robot NAME (or the path of "

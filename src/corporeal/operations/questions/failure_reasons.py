@@ -68,7 +68,7 @@ def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Dra
         raise UnknownNameError("source of reasons", source, get_args(Source))
     chosen = cast(Source, source)
     choices = (
-        ChartChoice(name="source", label="Said by", value=chosen, options=list(get_args(Source))),
+        ChartChoice(name="source", label="Source", value=chosen, options=list(get_args(Source))),
     )
     total, found = count_failed(connection, scope, chosen), list_reasons(connection, scope, chosen)
     if not total:

@@ -96,4 +96,4 @@ def _is_same(action: Array, state: Array, tolerance: float) -> Flags:
     return same
 
 
-CHECK = Check(find, topic="joints", severity="quarantine")
+CHECK = Check(find, topic="joints", severity="quarantine", unit="share")

@@ -10,7 +10,7 @@ from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
 from corporeal.signal.runs import Flags, runs
 from corporeal.signal.track import Array, Track, track_of
-from corporeal.words import some_of
+from corporeal.words import some_of, with_unit
 
 # A spike that no touch explains is over within this time.
 LONGEST_S = 0.035
@@ -83,8 +83,8 @@ def _skin_spikes(skins: list[Track], ratio: float) -> Findings:
         worst = int(np.argmax(size))
         window = slice(max(0, worst - 60), worst + 61)
         yield Finding(
-            f"{track.label} leaps by {size[worst]:.3g} {track.units[0]} over all taxels and "
-            f"straight back at {track.seconds[worst]:.3f} s{_times(bad)}.",
+            f"{track.label} leaps by {with_unit(float(size[worst]), track.units[0])} over all "
+            f"taxels and straight back at {track.seconds[worst]:.3f} s{_times(bad)}.",
             stream=track.label,
             frames=runs(bad),
             value=float(size[worst]),
@@ -133,8 +133,9 @@ def _spikes(sensor: ForceSensor, leap: float) -> Findings:
     names = [
         name for name, hit in zip(track.names, np.any(bad, axis=0).tolist(), strict=True) if hit
     ]
+    verb = "leaps" if len(names) == 1 else "leap"
     yield Finding(
-        f"{some_of(names)} of {track.label} leaps by {size[row, column]:.0f} "
+        f"{some_of(names)} of {track.label} {verb} by {size[row, column]:.0f} "
         f"{track.units[int(column)]} and straight back at {track.seconds[row]:.3f} s"
         f"{_times(np.asarray(bad.any(axis=1)))}.",
         stream=track.label,

@@ -41,7 +41,7 @@ def _beyond(track: Track, column: int, joint: Joint, margin: float, join_s: floa
     yield Finding(
         f"{joint.name} of {track.label} reaches {values[worst]:.3f} at {track.seconds[worst]:.2f} s"
         f", {excess[worst]:.3f} beyond its limits {lower:.3f} to {upper:.3f}"
-        f" ({excess[worst] / (upper - lower):.0%} of the range)",
+        f" ({100 * excess[worst] / (upper - lower):.0f} % of the range)",
         stream=track.label,
         frames=frames,
         value=float(excess[worst] / (upper - lower)),
@@ -57,5 +57,10 @@ def _excess(values: Array, lower: float, upper: float) -> Array:
 
 
 CHECK = Check(
-    find, topic="joints", severity="fail", rests_on=("robot",), formerly=("joint_limits",)
+    find,
+    topic="joints",
+    severity="fail",
+    unit="share",
+    rests_on=("robot",),
+    formerly=("joint_limits",),
 )

@@ -78,5 +78,10 @@ def _finding(
 
 
 CHECK = Check(
-    find, topic="joints", severity="fail", rests_on=("rate_hz", "robot"), formerly=("joint_speed",)
+    find,
+    topic="joints",
+    severity="fail",
+    unit="share",
+    rests_on=("rate_hz", "robot"),
+    formerly=("joint_speed",),
 )

@@ -73,5 +73,10 @@ def _cells(track: PictureTrack) -> tuple[Array, Array]:
 
 
 CHECK = Check(
-    find, topic="pictures", severity="quarantine", pictures=True, formerly=("not_covered",)
+    find,
+    topic="pictures",
+    severity="quarantine",
+    unit="share",
+    pictures=True,
+    formerly=("not_covered",),
 )

@@ -39,7 +39,10 @@ def find(subject: Subject, *, min_range: float = 0.002, min_duration_s: float = 
         raise NotAssessed("no joint_position or state stream; what the cameras see may move")
     said = " and ".join(track.label for track in tracks)
     seconds = state.seconds[-1] - state.seconds[0]
-    message = f"nothing moves: {said} stay within {widest:.2g} for all {seconds:.1f} s"
+    shared = {unit for track in tracks for unit in track.units}
+    unit = f" {shared.pop()}" if len(shared) == 1 and shared != {"1"} else ""
+    verb = "stays" if len(tracks) == 1 else "stay"
+    message = f"nothing moves: {said} {verb} within {widest:.2g}{unit} for all {seconds:.1f} s"
     yield Finding(
         message, stream=state.label, frames=((0, len(state)),), value=widest, limit=min_range
     )

@@ -29,4 +29,4 @@ def find(subject: Subject, *, max_error: float = 0.02) -> Findings:
             )
 
 
-CHECK = Check(find, topic="time", severity="fail", formerly=("declared_rate",))
+CHECK = Check(find, topic="time", severity="fail", unit="share", formerly=("declared_rate",))

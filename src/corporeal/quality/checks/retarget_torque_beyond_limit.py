@@ -43,4 +43,6 @@ def _measured(subject: Subject) -> tuple[Mapping[str, Any], int]:
     return effort, int(metrics["frames"])
 
 
-CHECK = Check(find, topic="records", severity="quarantine", formerly=("retarget_effort",))
+CHECK = Check(
+    find, topic="records", severity="quarantine", unit="share", formerly=("retarget_effort",)
+)

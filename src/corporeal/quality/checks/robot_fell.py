@@ -154,5 +154,10 @@ def _felt(subject: Subject) -> tuple[str, Array, Array, Array]:
 
 
 CHECK = Check(
-    find, topic="frames", severity="fail", rests_on=("robot",), formerly=("stays_upright",)
+    find,
+    topic="frames",
+    severity="fail",
+    unit="share",
+    rests_on=("robot",),
+    formerly=("stays_upright",),
 )

@@ -111,4 +111,4 @@ def _missing(
     )
 
 
-CHECK = Check(find, topic="time", severity="fail", formerly=("complete_stream",))
+CHECK = Check(find, topic="time", severity="fail", unit="share", formerly=("complete_stream",))

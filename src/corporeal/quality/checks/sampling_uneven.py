@@ -39,8 +39,8 @@ def find(
 def _finding(stream: StreamStamps, away: Array, spread: float, limit: float) -> Finding:
     low, high = np.quantile(stream.steps, (0.05, 0.95)) * 1e3
     return Finding(
-        f"{stream.named} is sampled unevenly: its steps spread by {spread:.0%} of the period of"
-        f" {1e3 * stream.typical_s:.4g} ms (nine in ten last {low:.4g} to {high:.4g} ms)",
+        f"{stream.named} is sampled unevenly: its steps spread by {100 * spread:.0f} % of the "
+        f"period of {1e3 * stream.typical_s:.4g} ms (nine in ten last {low:.4g} to {high:.4g} ms)",
         stream=stream.label,
         frames=runs(np.append(False, away > 2 * limit), gap=19)[:200],
         value=spread,
@@ -50,4 +50,6 @@ def _finding(stream: StreamStamps, away: Array, spread: float, limit: float) -> 
     )
 
 
-CHECK = Check(find, topic="time", severity="quarantine", formerly=("regular_sampling",))
+CHECK = Check(
+    find, topic="time", severity="quarantine", unit="share", formerly=("regular_sampling",)
+)

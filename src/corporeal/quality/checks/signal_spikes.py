@@ -178,8 +178,9 @@ def _finding(track: Track, leaps: Flags, size: Array, least: Array, widest: int)
     worst, column = np.unravel_index(np.where(leaps, size / least, 0.0).argmax(), size.shape)
     unit = "" if track.units[int(column)] == "1" else f" {track.units[int(column)]}"
     names = tuple(track.names[each] for each in columns)
+    verb = "leaps" if len(names) == 1 else "leap"
     return Finding(
-        f"{some_of(names)} of {track.label} leaps by {size[worst, column]:.3g}{unit} and back at "
+        f"{some_of(names)} of {track.label} {verb} by {size[worst, column]:.3g}{unit} and back at "
         f"{track.seconds[worst]:.2f} s ({len(frames)} time{'s' if len(frames) > 1 else ''})",
         stream=track.label,
         frames=frames,

@@ -60,8 +60,8 @@ def _bunches(stream: StreamStamps, close: Flags, share: float, limit: float) -> 
     groups = runs(close)
     size = float(np.median([stop - first + 1 for first, stop in groups]))
     return Finding(
-        f"{stream.named} is stamped in bunches of about {size:.0f}: {share:.0%} of its steps are"
-        f" shorter than a quarter of the period, so the stamps are times of arrival",
+        f"{stream.named} is stamped in bunches of about {size:.0f}: {100 * share:.0f} % of its "
+        f"steps are shorter than a quarter of the period, so the stamps are times of arrival",
         stream=stream.label,
         frames=tuple((first, stop + 1) for first, stop in groups[:200]),
         value=share,

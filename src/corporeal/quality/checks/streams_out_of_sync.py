@@ -48,7 +48,7 @@ def _beside(
     stream: StreamStamps, share: float, limit: float, episode: tuple[float, float]
 ) -> Finding:
     message = (
-        f"{stream.label} covers {share:.0%} of the episode: it lasts from"
+        f"{stream.label} covers {100 * share:.0f} % of the episode: it lasts from"
         f" {stream.seconds.min():.2f} to {stream.seconds.max():.2f} s, the other streams from"
         f" {episode[0]:.2f} to {episode[1]:.2f} s"
     )

@@ -126,5 +126,10 @@ def _explain(
 
 
 CHECK = Check(
-    find, topic="pictures", severity="quarantine", pictures=True, formerly=("same_viewpoint",)
+    find,
+    topic="pictures",
+    severity="quarantine",
+    unit="share",
+    pictures=True,
+    formerly=("same_viewpoint",),
 )

@@ -44,7 +44,7 @@ def _outside(curves: list[Floats]) -> list[Measure | str]:
         Measure(
             float(share),
             "1",
-            f"{share:.0%} of the time the force is outside the envelope.",
+            f"{100 * share:.0f} % of the time the force is outside the envelope.",
         )
         for share in shares
     ]

@@ -31,7 +31,7 @@ from corporeal.release.card.wording import (
     table,
     unit,
 )
-from corporeal.words import byte_size, counted, listed
+from corporeal.words import byte_size, counted, listed, some_of
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"),
           (10_000_000, "1M<n<10M"))  # fmt: skip
@@ -128,7 +128,7 @@ def _tasks(facts: CardFacts) -> str:
             plain(task.instructions[0]) if task.instructions else "",
             f"{task.episodes:,}",
             length(task.hours),
-            f"{task.successes / known:.0%}" if known else "",
+            f"{100 * task.successes / known:.0f} %" if known else "",
             "" if task.median_score is None else f"{task.median_score:.2f}",
         ])  # fmt: skip
     heads = ("task", "instruction", "episodes", "duration", "success", "median score")
@@ -149,14 +149,20 @@ def _not_assessed(facts: CardFacts) -> str | None:
     """What nobody looked at: a reader must not take it for good."""
     if not facts.not_assessed:
         return None
-    rows = [[plain(name), f"{count:,}"] for name, count in facts.not_assessed[:MOST_ROWS]]
     lead = (
         f"{counted(len(facts.not_assessed), 'check')} could not run on some of the "
         f"{counted(facts.episodes, 'episode')}, for want of what they look at. "
         "What they find is not ruled out there."
     )
-    made = table(("check", "episodes in which it could not run"), rows, right=(1,))
-    return f"{lead}\n\n{made}" + more(len(facts.not_assessed))
+    groups: dict[int, list[str]] = {}
+    for name, count in facts.not_assessed:
+        groups.setdefault(count, []).append(name)
+    lines = []
+    for count, names in sorted(groups.items(), reverse=True):
+        every = "all " if count == facts.episodes else ""
+        shown = [plain(name.replace("_", " ")) for name in names]
+        lines.append(f"- in {every}{counted(count, 'episode')}: {some_of(shown, most=MOST_ROWS)}")
+    return f"{lead}\n\n" + "\n".join(lines)
 
 
 def _failures(facts: CardFacts) -> str | None:
@@ -168,8 +174,9 @@ def _failures(facts: CardFacts) -> str | None:
 
 def _splits(facts: CardFacts) -> str:
     rows = [
-        [code(share.name), f"{share.episodes:,}", f"{share.episodes / max(1, facts.episodes):.0%}",
-         length(share.hours)] for share in facts.splits
+        [code(share.name), f"{share.episodes:,}",
+         f"{100 * share.episodes / max(1, facts.episodes):.0f} %", length(share.hours)]
+        for share in facts.splits
     ]  # fmt: skip
     return table(("split", "episodes", "share", "duration"), rows, right=(1, 2, 3))
 
@@ -285,8 +292,8 @@ def _labels(facts: CardFacts) -> list[str]:
         return []
     count, unseen = labels["episodes"], labels["unseen"]
     named = listed([code(str(each)) for each in labels["taxonomies"]])
-    share = count / max(1, facts.episodes)
-    said = f"{count:,} of {facts.episodes:,} episodes ({share:.0%}) are labelled under {named}."
+    cent = 100 * count / max(1, facts.episodes)
+    said = f"{count:,} of {facts.episodes:,} episodes ({cent:.0f} %) are labelled under {named}."
     if unseen:
         said += f" In {unseen:,} of them, proposals stand that no person has confirmed."
     rows = [
@@ -309,5 +316,5 @@ def _agreement(name: str, summary: Mapping[str, Any]) -> str:
     if (frames := summary["mean_difference_frames"]) is not None:
         parts.append(f"boundaries {frames:.1f} frames apart on average")
     if (hits := summary["hit_rate"]) is not None:
-        parts.append(f"{hits:.0%} of them within the tolerance")
+        parts.append(f"{100 * hits:.0f} % of them within the tolerance")
     return ", ".join(parts)

@@ -230,7 +230,7 @@ def outcomes_of_tasks(facts: CardFacts) -> Figure | None:
             axis.barh(row, share, left=begin, height=0.62, color=colour,
                       label=word if row == 0 else None)  # fmt: skip
             if share > 0.07:
-                axis.text(begin + share / 2, row, f"{share:.0%}", ha="center", va="center",
+                axis.text(begin + share / 2, row, f"{100 * share:.0f} %", ha="center", va="center",
                           fontsize=8.5, color=INK if code < 0 else "white")  # fmt: skip
             begin += share
         beside(axis, row, f"{len(chosen):,}")
@@ -255,18 +255,18 @@ def shares_of_operators(facts: CardFacts) -> Figure | None:
     axis.axvline(_MOST_OF_ONE, color=QUIET, lw=1, ls=(0, (4, 3)), zorder=0.5)
     axis.barh(range(len(shown)), parts, height=0.62, color=colours)
     for row, part in enumerate(parts):
-        axis.text(part + 0.006, row, f"{part:.0%}", color=INK, fontsize=8.5, va="center",
+        axis.text(part + 0.006, row, f"{100 * part:.0f} %", color=INK, fontsize=8.5, va="center",
                   bbox=_BEHIND)  # fmt: skip
     axis.set_xlim(0, max(0.45, max(parts) + 0.09))
     axis.set_ylim(len(shown) - 0.5, -0.5)
-    axis.set_title(f"dashed: {_MOST_OF_ONE:.0%}, the most that one person should have",
+    axis.set_title(f"dashed: {100 * _MOST_OF_ONE:.0f} %, the most that one person should have",
                    loc="right", fontsize=8.5, color=QUIET, pad=8)  # fmt: skip
     axis.tick_params(labelbottom=False)
     axis.grid(visible=False)
     axis.set_yticks(range(len(shown)), [share.name for share in shown], fontsize=9, color=INK)
     if rest:
         part = sum(share.episodes for share in rest) / facts.episodes
-        axis.set_xlabel(f"and {len(rest)} others with {part:.0%} together", color=QUIET,
+        axis.set_xlabel(f"and {len(rest)} others with {100 * part:.0f} % together", color=QUIET,
                         fontsize=8.5)  # fmt: skip
     return figure
 

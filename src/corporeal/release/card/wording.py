@@ -106,7 +106,7 @@ def bullets(lines: Iterable[str]) -> str | None:
 
 def spread(shares: Sequence[CardShare], total: int) -> str:
     """The values and their shares in a row, the rarest left out."""
-    told = [f"{plain(share.name, most=80)} {share.episodes / max(1, total):.0%}"
+    told = [f"{plain(share.name, most=80)} {100 * share.episodes / max(1, total):.0f} %"
             for share in shares[:8]]  # fmt: skip
     return ", ".join(told) + (f" and {len(shares) - 8} more" if len(shares) > 8 else "")
 
@@ -173,7 +173,8 @@ def biases(facts: CardFacts) -> Iterator[str]:
     """What there is more of than the rest: people, tasks, places, robots."""
     for share in facts.operators:
         if share.name != UNKNOWN and share.episodes > _MOST_OF_ONE * facts.episodes:
-            yield f"One person ({share.name}) made {share.episodes / facts.episodes:.0%} of it."
+            cent = 100 * share.episodes / facts.episodes
+            yield f"One person ({share.name}) made {cent:.0f} % of it."
     kinds: Mapping[str, Sequence[CardShare | TaskFacts]] = {
         "task": facts.tasks,
         "station": facts.stations,
@@ -186,10 +187,10 @@ def biases(facts: CardFacts) -> Iterator[str]:
             yield f"Every stated {kind} is the same: {named[0].name}."
         elif named and named[0].episodes > _DOMINATES * facts.episodes:
             part = named[0].episodes / facts.episodes
-            yield f"The {kind} {named[0].name} makes up {part:.0%} of it."
+            yield f"The {kind} {named[0].name} makes up {100 * part:.0f} % of it."
 
 
 def _part(episodes: int, facts: CardFacts) -> str:
     share = episodes / max(1, facts.episodes)
-    told = "under 1%" if 0 < share < 0.01 else f"{share:.0%}"
+    told = "under 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
     return f"{counted(episodes, 'episode')} ({told})"

@@ -36,7 +36,12 @@ from corporeal.schema.stream import Group, Kind
 from corporeal.studio.access.guest_view import shown_columns, shown_metadata
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
-from corporeal.studio.episode_row import EpisodeRowFacts, ListedDecision, shown_decision
+from corporeal.studio.episode_row import (
+    EpisodeRowFacts,
+    ListedDecision,
+    count_checks,
+    shown_decision,
+)
 from corporeal.studio.lanes import LaneFacts, label_lanes, lanes_of, seen_labels
 from corporeal.units import SECOND_NS
 
@@ -201,7 +206,7 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
             not_assessed=[
                 NotAssessedCheck(check=each.check, reason=each.reason) for each in missing
             ],
-            checks=sum(check.scope == "episode" for check in checks().values()),
+            checks=count_checks(),
             assessments=[EpisodeAssessment.model_validate(vars(each)) for each in assessments],
             protocol=None if protocol is None else protocol.reference,
             adherence=[] if protocol is None else _adherence(protocol, findings, missing),
@@ -333,7 +338,7 @@ def told_unit(message: str, value: float) -> str:
 
 # How the names of limits say their unit.
 _SUFFIXES = {"_m_s2": "m/s2", "_rad_s": "rad/s", "_m_s": "m/s", "_rad": "rad", "_deg": "deg",
-             "_ppm": "ppm", "_n": "N", "_m": "m", "_s": "s"}  # fmt: skip
+             "_ppm": "ppm", "_n": "N", "_m": "m", "_s": "s", "_share": "share"}  # fmt: skip
 
 
 def finding_unit(name: str, limit: float | None) -> str:
@@ -352,4 +357,6 @@ def finding_unit(name: str, limit: float | None) -> str:
     meant = {units[parameter] for parameter, value in check.limits.items() if value == limit}
     if len(meant) == 1 and "" not in meant:
         return meant.pop()
+    if check.unit == "share":
+        return "share"
     return check.unit if set(units.values()) == {check.unit} else "1"

@@ -6,9 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
-from sqlalchemy import Connection
 
-from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import (
     MOST_MARKED,
     EpisodeMark,
@@ -17,10 +15,11 @@ from corporeal.catalog.episodes import (
     undo_mark,
 )
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.query import LONGEST_QUERY, count_episodes, every_episode
+from corporeal.catalog.query import LONGEST_QUERY
 from corporeal.labelling.review import add_comment
 from corporeal.quality.check import Verdict
 from corporeal.studio.authentication import Reader, allowed
+from corporeal.studio.chosen_episodes import find_chosen
 from corporeal.studio.context import StudioDep
 
 ROUTER = APIRouter(tags=["marks"])
@@ -72,7 +71,7 @@ def mark(asked: NewMark, studio: StudioDep, actor: Annotator) -> MadeMark:
     if asked.verdict is not None:
         require(actor, "judge")
     with studio.workspace.database.write() as connection:
-        names = _wanted(connection, asked)
+        names = find_chosen(connection, asked.episodes, asked.query, asked.expected)
         done = mark_episodes(connection, names, wish, who=actor.name)
         if asked.note:
             for name in names:
@@ -93,21 +92,3 @@ def list_tags(studio: StudioDep, _: Reader) -> list[TagCount]:
     """The tags that episodes have, the frequent ones first."""
     with studio.workspace.database.read() as connection:
         return [TagCount(tag=tag, count=count) for tag, count in count_tags(connection)]
-
-
-def _wanted(connection: Connection, asked: NewMark) -> list[str]:
-    if (asked.episodes is None) == (asked.query is None):
-        raise CatalogError("a mark, got both or neither; expected episodes or a query.")
-    if asked.episodes is not None:
-        return asked.episodes
-    count = count_episodes(connection, asked.query)
-    if asked.expected is not None and count != asked.expected:
-        raise CatalogError(
-            f"query, got {count:,} episodes now, {asked.expected:,} when it was asked; expected "
-            "the same. Look at the list again."
-        )
-    if count > MOST_MARKED:
-        raise CatalogError(
-            f"query, got {count:,} episodes; expected {MOST_MARKED:,} at most. Narrow it."
-        )
-    return [row.id for row in every_episode(connection, asked.query) if row.state != "erased"]

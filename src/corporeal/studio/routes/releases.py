@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
@@ -28,7 +29,7 @@ from corporeal.release.reading import (
 )
 from corporeal.studio.authentication import Exporter, Reader, allowed
 from corporeal.studio.context import StudioDep
-from corporeal.studio.release_exports import ReleaseExport, exports_for
+from corporeal.studio.exports import ExportFormat, ExportState, exports_for
 
 ROUTER = APIRouter(tags=["releases"])
 Releaser = Annotated[Actor, Depends(allowed("release"))]
@@ -99,10 +100,14 @@ class NewRelease(BaseModel):
     notes: str | None = Field(None, max_length=10_000)
     negatives: bool = False
     unlike_splits: bool = False
+    labels: Literal["asked", "required", "included", "none"] = "asked"
 
 
 class ReleasePreview(BaseModel):
-    """What would be made, and whether its splits would be alike."""
+    """What would be made, and whether its splits would be alike.
+
+    `unlabelled` episodes lack labels that were asked for: so it would be refused.
+    """
 
     version: str
     previous: str | None
@@ -112,12 +117,13 @@ class ReleasePreview(BaseModel):
     words: str
     properties: list[PropertyLikeness]
     left_out: dict[str, int]
+    unlabelled: int
 
 
 class NewExport(BaseModel):
     """A format to export to."""
 
-    format: Literal["lerobot", "lerobot_v21", "groot", "rlds", "robomimic", "aloha", "zarr", "mcap"]
+    format: ExportFormat
 
 
 class VerifiedRelease(BaseModel):
@@ -140,7 +146,9 @@ def list_all(studio: StudioDep, _: Reader) -> list[ReleaseFacts]:
 def preview(wish: NewRelease, studio: StudioDep, actor: Releaser) -> ReleasePreview:
     """What a release would be, before it is made; splits that differ are told, not refused."""
     options = _options(wish.model_copy(update={"unlike_splits": True}))
-    draft = draft_release(studio.workspace, wish.name, options, who=actor.name)
+    # What lacks labels is counted, and told beside what there would be.
+    told = replace(options, labels="included") if options.labels == "asked" else options
+    draft = draft_release(studio.workspace, wish.name, told, who=actor.name)
     manifest = draft.manifest
     counts: dict[str, int] = {}
     for each in manifest.episodes:
@@ -154,6 +162,7 @@ def preview(wish: NewRelease, studio: StudioDep, actor: Releaser) -> ReleasePrev
         words=draft.representativeness.words,
         properties=_properties(draft.representativeness.to_json()),
         left_out=dict(draft.left_out),
+        unlabelled=draft.unlabelled if options.labels == "asked" else 0,
     )
 
 
@@ -209,7 +218,7 @@ def verify(reference: str, studio: StudioDep, actor: Verifier) -> VerifiedReleas
 
 
 @ROUTER.get("/releases/{reference}/exports")
-def list_exports(reference: str, studio: StudioDep, _: Reader) -> list[ReleaseExport]:
+def list_exports(reference: str, studio: StudioDep, _: Reader) -> list[ExportState]:
     """The formats that a release is there in, or on its way to; folders below the workspace."""
     release = find_release(studio.workspace, reference)
     return exports_for(studio.workspace.database).of(studio.workspace, release.reference)
@@ -218,7 +227,7 @@ def list_exports(reference: str, studio: StudioDep, _: Reader) -> list[ReleaseEx
 @ROUTER.post("/releases/{reference}/exports", status_code=202)
 def start_export(
     reference: str, studio: StudioDep, actor: Exporter, wish: NewExport
-) -> list[ReleaseExport]:
+) -> list[ExportState]:
     """Export a release in the background; the same again goes on where it ended."""
     release = find_release(studio.workspace, reference)
     exports = exports_for(studio.workspace.database)
@@ -226,7 +235,7 @@ def start_export(
         details = {"format": wish.format}
         subject = f"release:{release.reference}"
         record(connection, [Change(actor.name, "export", subject, None, details)])
-    exports.start(studio.workspace, release.reference, wish.format)
+    exports.start_release(studio.workspace, release.reference, wish.format)
     return exports.of(studio.workspace, release.reference)
 
 
@@ -242,6 +251,7 @@ def _options(wish: NewRelease) -> ReleaseOptions:
         negatives=wish.negatives,
         deep=False,
         unlike_splits=wish.unlike_splits,
+        labels=wish.labels,
     )
 
 

@@ -15,7 +15,7 @@ import { ColumnsDialog } from "./columns_dialog";
 import { EpisodeList, type ListControl } from "./episode_list";
 import { FacetPanel } from "./facet_panel";
 import { ListBar } from "./list_bar";
-import { EmptyWorkspace, NoMatch, UnreadableQuery } from "./nothing_found";
+import { EmptyWorkspace, NoMatch, WrongQuery } from "./nothing_found";
 import { QueryBox } from "./query_box";
 import { QueryHelp } from "./query_help";
 import { QuickFilters } from "./quick_filters";
@@ -159,6 +159,7 @@ export function Browse({ address }: { address: URL }) {
           <EmptyWorkspace />
         ) : list.error ? (
           <Refused
+            query={query}
             error={list.error}
             onAgain={refresh}
             onQuery={showQuery}
@@ -221,13 +222,14 @@ export function Browse({ address }: { address: URL }) {
 }
 
 function Refused(props: {
+  query: string;
   error: Error;
   onAgain: () => void;
   onQuery: (query: string) => void;
   onHelp: () => void;
 }) {
   if (props.error instanceof StudioError && props.error.status === 422)
-    return <UnreadableQuery {...props} />;
+    return <WrongQuery {...props} />;
   return <Notice error={props.error} again={props.onAgain} />;
 }
 

@@ -2,7 +2,8 @@
 import type { ReactNode } from "react";
 import { nameOf } from "../../api/names";
 import type { ListedEpisode } from "../../api/schema";
-import { VerdictChip } from "../../parts/notice";
+import { LEAST_ASSESSED, VerdictChip } from "../../parts/notice";
+import { checkTitle } from "../../parts/words";
 import { ScoreBar } from "./score_bar";
 import { Thumbnail } from "./thumbnail";
 import { durationText, outcomeText, tellingMoment, timeText } from "./wording";
@@ -41,16 +42,16 @@ export const columns: Column[] = [
   {
     name: "task",
     title: "Task",
-    width: "minmax(90px, 0.7fr)",
+    width: "minmax(90px, 1.3fr)",
     order: "task",
-    show: (row) => <b>{row.task}</b>,
+    show: (row) => <b title={row.task ?? undefined}>{row.task}</b>,
   },
   {
     name: "instruction",
     title: "Instruction",
     width: "minmax(100px, 1fr)",
     order: "instruction",
-    show: (row) => row.instruction,
+    show: (row) => <span title={row.instruction ?? undefined}>{row.instruction}</span>,
   },
   {
     name: "operator",
@@ -77,28 +78,37 @@ export const columns: Column[] = [
   {
     name: "outcome",
     title: "Outcome",
-    width: "minmax(78px, 0.5fr)",
+    width: "minmax(70px, 0.3fr)",
     order: "failure",
     show: outcome,
   },
   {
     name: "verdict",
     title: "Verdict",
-    width: "118px",
+    width: "108px",
     order: "verdict",
-    show: (row) => <VerdictChip verdict={row.verdict} decision={row.decision} />,
+    show: (row) => (
+      <VerdictChip verdict={row.verdict} decision={row.decision} assessed={row.assessed} />
+    ),
+  },
+  {
+    name: "assessed",
+    title: "Checks run",
+    width: "74px",
+    align: "right",
+    show: (row) => <Assessed share={row.assessed} />,
   },
   {
     name: "score",
     title: "Score",
-    width: "88px",
+    width: "80px",
     order: "score",
     show: (row) => <ScoreBar score={row.score} />,
   },
   {
     name: "tags",
     title: "Tags",
-    width: "minmax(70px, 0.5fr)",
+    width: "minmax(48px, 0.3fr)",
     show: (row) => <Tags row={row} />,
   },
   { name: "finding", title: "Top finding", width: "minmax(160px, 2fr)", show: finding },
@@ -132,7 +142,7 @@ const rare = new Set(["station", "state", "robot", "batch", "session", "file"]);
 export const usualColumns = columns.map((column) => column.name).filter((name) => !rare.has(name));
 
 /** What gives way first in a window too narrow for all. */
-const givesWay = ["instruction", "duration", "operator", "outcome"];
+const givesWay = ["instruction", "assessed", "duration", "operator", "outcome"];
 const gapPx = 10;
 const besidesPx = 62;
 
@@ -149,6 +159,17 @@ export function fitting(shown: Column[], widthPx: number): Column[] {
     kept = kept.filter((column) => column.name !== name);
   }
   return kept;
+}
+
+/** The share of the checks that could run: what a verdict rests on. */
+function Assessed({ share }: { share: number | null }) {
+  if (share === null) return null;
+  const isFew = share < LEAST_ASSESSED;
+  return (
+    <span className={isFew ? "num episode-table-few" : "num muted"}>
+      {Math.round(100 * share)} %
+    </span>
+  );
 }
 
 /** Tags and how many notes there are. */
@@ -179,7 +200,7 @@ function finding(row: ListedEpisode): ReactNode {
   const { check, severity, message, of } = row.finding;
   return (
     <span className="episode-table-finding" title={message}>
-      <span className={`chip ${severity}`}>{check.replaceAll("_", " ")}</span>
+      <span className={`chip ${severity}`}>{checkTitle(check)}</span>
       {of > 1 && <span className="muted num"> +{of - 1}</span>}
       <span className="episode-table-message">{message}</span>
     </span>

@@ -129,7 +129,7 @@ export function NarrowRow({ row, place, isCurrent, isSelected, onTouch }: RowPro
               <b>
                 <span className="num">{nameOf(row)}</span> {row.task ?? "no task"}
               </b>
-              <VerdictChip verdict={row.verdict} decision={row.decision} />
+              <VerdictChip verdict={row.verdict} decision={row.decision} assessed={row.assessed} />
             </span>
             <span className="episode-table-line muted">
               <span>

@@ -51,7 +51,7 @@ export function EpisodeTile({ row, place, isCurrent, isSelected, onSelect, onTou
         <b>
           <span className="num">{nameOf(row)}</span> {row.task ?? "no task"}
         </b>
-        <VerdictChip verdict={row.verdict} decision={row.decision} />
+        <VerdictChip verdict={row.verdict} decision={row.decision} assessed={row.assessed} />
       </span>
       <span className="episode-tile-line muted">
         <span>

@@ -53,18 +53,33 @@ export function NoMatch({ query, onQuery }: { query: string; onQuery: (query: st
   );
 }
 
-/** A link with a query that cannot be read: the line above says where it is wrong. */
-export function UnreadableQuery({
+/** A query that finds nothing because of a mistake in it, with what was meant where that is near. */
+export function WrongQuery({
+  query,
+  error,
   onQuery,
   onHelp,
 }: {
+  query: string;
+  error: Error;
   onQuery: (query: string) => void;
   onHelp: () => void;
 }) {
+  const meant = meantBy(query, error.message);
   return (
     <div className="nothing-found">
-      <h2>This query cannot be read</h2>
-      <p>The line below it says where. Change it there, look at examples, or begin anew.</p>
+      <h2>There is a mistake in the query</h2>
+      {meant === null ? (
+        <p>
+          What is wrong stands below its line. Change it there, look at examples, or begin anew.
+        </p>
+      ) : (
+        <p>
+          <button type="button" onClick={() => onQuery(meant)}>
+            Search for <code>{meant}</code>
+          </button>
+        </p>
+      )}
       <p>
         <button type="button" onClick={onHelp}>
           Examples
@@ -75,4 +90,13 @@ export function UnreadableQuery({
       </p>
     </div>
   );
+}
+
+/** The query with the nearest name in place of the wrong one, where the server knows it. */
+export function meantBy(query: string, sentence: string): string | null {
+  const wrong = /'([^']+)'/.exec(sentence)?.[1];
+  const right = /[Dd]id you mean '?([^'?]+?)'?\?/.exec(sentence)?.[1];
+  if (!wrong || !right || !query.includes(wrong)) return null;
+  const quoted = /^[\w.@#-]+$/.test(right) ? right : `"${right}"`;
+  return query.replace(`"${wrong}"`, quoted).replace(wrong, quoted);
 }

@@ -1,5 +1,6 @@
 // Values of the list as people read them.
 import type { ListedEpisode } from "../../api/schema";
+import { checkTitle } from "../../parts/words";
 
 /** Date and minute in UTC, as queries and the command line have them. */
 export function timeText(recordedNs: number | null): string {
@@ -54,5 +55,6 @@ export function facetTitle(name: string): string {
 export function valueText(facet: string, value: string | null): string {
   if (value === null)
     return facet === "failure" ? "none" : facet === "verdict" ? "not checked" : "unknown";
-  return facet === "finding" || facet === "failure" ? value.replaceAll("_", " ") : value;
+  if (facet === "finding") return checkTitle(value);
+  return facet === "failure" ? value.replaceAll("_", " ") : value;
 }

@@ -65,9 +65,7 @@ function Choice({ a, peer }: { a: string; peer: PeerEpisode }) {
       <b title={peer.file}>{nameOf(peer)}</b>
       <VerdictChip verdict={peer.verdict} />
       <span className="muted">
-        {[peer.task?.replaceAll("_", " "), peer.operator, dateText(peer.recorded_ns)]
-          .filter(Boolean)
-          .join(" · ")}
+        {[peer.task, peer.operator, dateText(peer.recorded_ns)].filter(Boolean).join(" · ")}
       </span>
       <span className="num">{peer.score === null ? "–" : peer.score.toFixed(2)}</span>
     </Link>

@@ -1,4 +1,6 @@
 import { getEpisode } from "../../api/episode";
+import { findByName } from "../../api/names";
+import type { EpisodeDetail } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Notice, Waiting } from "../../parts/notice";
 import { Chooser } from "./chooser";
@@ -20,9 +22,16 @@ export default function ComparePage({ address }: { address: URL }) {
   return <Pair a={a} b={b} key={`${a} ${b}`} address={address} />;
 }
 
+const wholeId = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
+
+/** The episode of an id, or of a number, as people write it into an address. */
+async function getNamed(name: string, signal: AbortSignal): Promise<EpisodeDetail> {
+  return getEpisode(wholeId.test(name) ? name : (await findByName(name, signal)).id, signal);
+}
+
 function Many({ ids, address }: { ids: string[]; address: URL }) {
   const { value, error, again } = useAnswer(
-    (signal) => Promise.all(ids.map((id) => getEpisode(id, signal))),
+    (signal) => Promise.all(ids.map((id) => getNamed(id, signal))),
     ids,
   );
   if (error) return <Notice error={error} again={again} />;
@@ -31,8 +40,8 @@ function Many({ ids, address }: { ids: string[]; address: URL }) {
 }
 
 function Pair({ a, b, address }: { a: string; b: string; address: URL }) {
-  const first = useAnswer((signal) => getEpisode(a, signal), [a]);
-  const second = useAnswer((signal) => (b ? getEpisode(b, signal) : Promise.resolve(null)), [b]);
+  const first = useAnswer((signal) => getNamed(a, signal), [a]);
+  const second = useAnswer((signal) => (b ? getNamed(b, signal) : Promise.resolve(null)), [b]);
   const error = first.error ?? second.error;
   const again = () => {
     first.again();

@@ -35,7 +35,7 @@ export function ManySides({ episodes, address }: { episodes: EpisodeDetail[]; ad
   return (
     <div className="many">
       <header className="pair-head">
-        <Link href="/">‹ Episodes</Link>
+        <Link href="/episodes">‹ Episodes</Link>
         <h1>Compare {episodes.length} episodes</h1>
         <AlignmentChoice
           used={ways.every(({ align }) => align === asked) ? asked : "time"}
@@ -78,7 +78,7 @@ export function ManySides({ episodes, address }: { episodes: EpisodeDetail[]; ad
                 <VerdictChip verdict={row.verdict} />
               </td>
               <td className="num">{row.score?.toFixed(2) ?? "–"}</td>
-              <td>{row.task?.replaceAll("_", " ") ?? "–"}</td>
+              <td>{row.task ?? "–"}</td>
               <td>{row.operator ?? "–"}</td>
               <td>{row.failure ?? (row.success ? "success" : "–")}</td>
               <td>

@@ -15,7 +15,7 @@ export function SideHead({ side, clock, other }: { side: Side; clock: Clock; oth
     <header className={`side-head side-head-${letter.toLowerCase()}`}>
       <b aria-hidden>{letter}</b>
       <Link href={`/episodes/${encodeURIComponent(episode.id)}`} title={row.file}>
-        <span className="num">{nameOf(row)}</span> {row.task?.replaceAll("_", " ") ?? row.file}
+        <span className="num">{nameOf(row)}</span> {row.task ?? row.file}
       </Link>
       <VerdictChip verdict={row.verdict} />
       <span className="muted">{[row.operator, row.failure].filter(Boolean).join(" · ")}</span>

@@ -20,7 +20,7 @@ export function StartChooser() {
   return (
     <div className="chooser">
       <p>
-        <Link href="/">‹ Episodes</Link>
+        <Link href="/episodes">‹ Episodes</Link>
       </p>
       <h1>Compare which episode?</h1>
       <p className="muted">
@@ -46,11 +46,9 @@ export function StartChooser() {
           <li key={row.id}>
             <Link className="chooser-choice" href={`/compare?a=${encodeURIComponent(row.id)}`}>
               <b title={row.file}>{nameOf(row)}</b>
-              <VerdictChip verdict={row.verdict} />
+              <VerdictChip verdict={row.verdict} decision={row.decision} assessed={row.assessed} />
               <span className="muted">
-                {[row.task?.replaceAll("_", " "), row.operator, dateText(row.recorded_ns)]
-                  .filter(Boolean)
-                  .join(" · ")}
+                {[row.task, row.operator, dateText(row.recorded_ns)].filter(Boolean).join(" · ")}
               </span>
               <span className="num">{row.score === null ? "–" : row.score.toFixed(2)}</span>
             </Link>

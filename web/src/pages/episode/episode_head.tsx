@@ -13,6 +13,7 @@ import { DownloadMenu } from "./download_menu";
 import "./episode_head.css";
 import { lastList, listAddress, useNeighbours } from "./neighbours";
 import { ShareButton } from "./share_button";
+import { assessedShare } from "./story";
 
 export interface EpisodeHeadProps {
   episode: EpisodeDetail;
@@ -91,10 +92,14 @@ export function EpisodeHead(props: EpisodeHeadProps) {
           </span>
         )}
       </nav>
-      <h1 title={row.file}>
-        <span className="num">{nameOf(row)}</span> {row.task?.replaceAll("_", " ") ?? row.file}
+      <h1 title={[row.task, row.file].filter(Boolean).join(" · ")}>
+        <span className="num">{nameOf(row)}</span> {row.task ?? row.file}
       </h1>
-      <VerdictChip verdict={row.verdict} decision={episode.decision} />
+      <VerdictChip
+        verdict={row.verdict}
+        decision={episode.decision}
+        assessed={episode.assessments.length ? assessedShare(episode) : null}
+      />
       {episode.tags.map((tag) => (
         <Link
           key={tag}

@@ -83,3 +83,24 @@ function range(
   const margin = (high - low) * 0.08 || Math.max(Math.abs(high) * 0.1, 1e-9);
   return { low: low - margin, high: high + margin, limit: isNear ? limit : null };
 }
+
+const units: Record<string, string> = {
+  deg: "°",
+  hz: "Hz",
+  m: "m",
+  mm: "mm",
+  ms: "ms",
+  n: "N",
+  nm: "N m",
+  pa: "Pa",
+  rad: "rad",
+  s: "s",
+  share: "share of 1",
+};
+
+/** A curve's name in words, with its unit: `tilt (°)` of `tilt_deg`. */
+export function curveName(name: string): string {
+  const [, words, end] = /^(.+)_([a-z]+)$/.exec(name) ?? [];
+  const unit = end ? units[end] : undefined;
+  return unit && words ? `${words.replaceAll("_", " ")} (${unit})` : name.replaceAll("_", " ");
+}

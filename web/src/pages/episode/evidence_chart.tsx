@@ -1,7 +1,7 @@
 import { type PointerEvent as Press, useEffect, useRef } from "react";
 import type { EpisodeFinding } from "../../api/schema";
 import type { Clock } from "../../player/clock";
-import { type Evidence, evidenceOf } from "./evidence";
+import { curveName, type Evidence, evidenceOf } from "./evidence";
 import "./evidence_chart.css";
 import { checkTitle } from "../../parts/words";
 
@@ -86,7 +86,7 @@ function Chart({
       <figcaption>
         {evidence.curves.map(({ name }, place) => (
           <span key={name}>
-            <i className={`evidence-key evidence-key-${place + 1}`} /> {name}
+            <i className={`evidence-key evidence-key-${place + 1}`} /> {curveName(name)}
           </span>
         ))}
         {evidence.limit !== null && (

@@ -28,7 +28,9 @@ export function Incident({
     <section className={`incident incident-${tone}`} aria-label="What happened">
       <p>
         <b>{verdict}</b>: {cause}
-        {finding && <span className="incident-check">{checkTitle(finding.check)}</span>}
+        {finding?.message === cause && (
+          <span className="incident-check">{checkTitle(finding.check)}</span>
+        )}
       </p>
       {chain.length > 0 && (
         <ol className="incident-chain" aria-label="Before, in order">

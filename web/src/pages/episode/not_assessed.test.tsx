@@ -27,7 +27,7 @@ test("what could not run is counted, and never called passed", () => {
   expect(assessedText({ ...one, assessments: [] })).toContain("corporeal rejudge");
   render(<NotAssessed episode={one} />);
   expect(screen.getByText("no action stream")).toBeTruthy();
-  expect(screen.getByText("joints swapped, action late")).toBeTruthy();
+  expect(screen.getByText("Joints swapped, Action late")).toBeTruthy();
 });
 
 test("the rules of a protocol are told one by one", () => {

@@ -1,5 +1,5 @@
 import type { EpisodeDetail } from "../../api/schema";
-import { count } from "../../parts/words";
+import { checkTitle, count } from "../../parts/words";
 
 /** How many checks could look at the episode: what a verdict rests on. */
 export function assessedText({ row, checks, not_assessed, assessments }: EpisodeDetail): string {
@@ -32,7 +32,7 @@ export function NotAssessed({ episode }: { episode: EpisodeDetail }) {
         {sorted.map(([reason, names]) => (
           <div key={reason}>
             <dt>{reason}</dt>
-            <dd className="muted">{names.map(plain).join(", ")}</dd>
+            <dd className="muted">{names.map(checkTitle).join(", ")}</dd>
           </div>
         ))}
       </dl>
@@ -73,8 +73,4 @@ function words(kept: boolean | null): string {
 function chip(kept: boolean | null): string {
   if (kept === null) return "note";
   return kept ? "accepted" : "fail";
-}
-
-function plain(name: string): string {
-  return name.replaceAll("_", " ");
 }

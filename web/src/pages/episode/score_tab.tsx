@@ -28,8 +28,7 @@ export function ScoreTab({ episode }: { episode: EpisodeDetail }) {
           <span className="muted">
             {" "}
             Behind each bar: {value.sampled ? "a sample of " : ""}
-            {peers.toLocaleString("en")} episodes of {value.task?.replaceAll("_", " ") ?? "no task"}
-            .
+            {peers.toLocaleString("en")} episodes of {value.task ?? "no task"}.
           </span>
         </span>
       </div>

@@ -1,5 +1,6 @@
 // An episode's outcome in one sentence, and the moment it turns on: what a newcomer looks for.
 import type { EpisodeDetail, EpisodeFinding, LaneItem } from "../../api/schema";
+import { LEAST_ASSESSED } from "../../parts/notice";
 import { severityRank } from "../../parts/severity";
 import { count } from "../../parts/words";
 import { clockText } from "../../player/clock";
@@ -29,8 +30,10 @@ function momentOf(finding: EpisodeFinding): number {
   return finding.spans[0]?.start_ns ?? Number.POSITIVE_INFINITY;
 }
 
-/** Of the checks so many must have run for an accepted episode to be shown in green. */
-export const LEAST_ASSESSED = 0.7;
+/** The share of the checks that could run. */
+export function assessedShare({ checks, not_assessed }: EpisodeDetail): number {
+  return checks ? Math.max(checks - not_assessed.length, 0) / checks : 0;
+}
 
 const ends = new Set(["start", "end", "success", "begin", "stop"]);
 
@@ -109,8 +112,7 @@ export function storyOf(episode: EpisodeDetail): Story {
     const well = `nothing was found against it${notes ? `; ${count(notes, "note")}` : ""}${open}.`;
     const cause = row.verdict === null ? "no check has looked at it yet." : well;
     // A verdict that rests on less than that is no green light.
-    const ran = episode.checks ? (episode.checks - blind) / episode.checks : 0;
-    const sure = tone === "good" && ran < LEAST_ASSESSED ? "note" : tone;
+    const sure = tone === "good" && assessedShare(episode) < LEAST_ASSESSED ? "note" : tone;
     return { tone: sure, verdict, cause, moment: null, finding: null };
   }
   return { tone, verdict, cause: gravest.message, moment: placeOf(gravest), finding: gravest };

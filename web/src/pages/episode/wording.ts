@@ -10,10 +10,10 @@ export function bytesText(bytes: number): string {
   return `${place === 0 ? value : value.toPrecision(3)} ${units[place]}`;
 }
 
-/** Unix nanoseconds as date and time of day, in the time zone of the browser. */
+/** Unix nanoseconds as date and time of day in UTC, as everywhere. */
 export function dateText(ns: number | null): string | null {
   if (ns === null) return null;
-  return new Date(ns / 1e6).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+  return `${new Date(ns / 1e6).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 export function durationText(seconds: number | null): string | null {

@@ -59,20 +59,17 @@ export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
 }
 
 function SoundButton({ isMuted, isAllowed, setMuted }: ReturnType<typeof useSiren>) {
-  const said = isMuted
-    ? "Sound is off"
-    : isAllowed
-      ? "Sound is on"
-      : "Click anywhere to allow sound";
+  if (!isMuted && !isAllowed)
+    return <p className="muted">Alarms are heard once you have clicked anywhere on this page.</p>;
   return (
     <button
       type="button"
       className="alarm-sound"
       aria-pressed={isMuted}
       onClick={() => setMuted(!isMuted)}
-      title={said}
+      title={isMuted ? "Sound is off" : "Sound is on"}
     >
-      {isMuted ? "Turn the sound on" : isAllowed ? "Mute" : "Sound waits for a click"}
+      {isMuted ? "Turn the sound on" : "Mute"}
     </button>
   );
 }

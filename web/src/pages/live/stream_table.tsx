@@ -8,12 +8,48 @@ const words: Record<StreamHealth["state"], string> = {
   waiting: "waiting",
 };
 
-/** Every stream of a recorder: is it there, is it fast enough, what was lost. */
+const groups: [string, (stream: StreamHealth) => boolean][] = [
+  ["Cameras", ({ kind }) => kind === "video" || kind === "depth"],
+  ["Commands", ({ path }) => path.startsWith("actions/")],
+  ["Sensors", () => true],
+];
+
+/** The streams of a recorder: what is not as it should be, and the others by kind, folded. */
 export function StreamTable({ recorder }: { recorder: Recorder }) {
-  // What is dead comes first: the table may be longer than the screen.
-  const streams = [...(recorder.health?.streams ?? [])].sort(
-    (a, b) => Number(b.state === "silent") - Number(a.state === "silent"),
+  const streams = recorder.health?.streams ?? [];
+  const bad = streams
+    .filter((stream) => !isWell(stream))
+    // What is dead comes first.
+    .sort((a, b) => Number(b.state === "silent") - Number(a.state === "silent"));
+  const well = streams.filter(isWell);
+  const taken = new Set<StreamHealth>();
+  return (
+    <>
+      {bad.length > 0 && <Streams recorder={recorder} streams={bad} />}
+      {groups.map(([name, isOf]) => {
+        const mine = well.filter((stream) => !taken.has(stream) && isOf(stream));
+        for (const stream of mine) taken.add(stream);
+        if (!mine.length) return null;
+        return (
+          <details key={name} className="stream-group">
+            <summary>
+              {name} <span className="chip live-good">{mine.length} good</span>
+            </summary>
+            <Streams recorder={recorder} streams={mine} />
+          </details>
+        );
+      })}
+    </>
   );
+}
+
+/** Whether nobody needs to look at it. */
+function isWell({ state, refused, late }: StreamHealth): boolean {
+  return state === "good" && !refused && !late;
+}
+
+/** Each stream: is it there, is it fast enough, what was lost. */
+function Streams({ recorder, streams }: { recorder: Recorder; streams: StreamHealth[] }) {
   return (
     <div className="stream-table-scroll">
       <table className="stream-table">

@@ -4,10 +4,18 @@ import type { NewRelease, ReleasePreview } from "../../api/schema";
 import { useAnswer } from "../../api/use_answer";
 import { Link } from "../../parts/link";
 import { go } from "../../parts/router";
+import { count } from "../../parts/words";
 import { Likeness } from "./likeness";
 import { hoursText, splitsText } from "./releases";
 
 const LOOK_AFTER_MS = 400;
+type LabelPolicy = NonNullable<NewRelease["labels"]>;
+const policies: [LabelPolicy, string][] = [
+  ["asked", "those that a taxonomy in use asks for must be there"],
+  ["required", "every episode must be labelled"],
+  ["included", "as many as there are"],
+  ["none", "none"],
+];
 const spreads = ["task", "operator", "station", "environment", "object"];
 
 /** Makes a release of a query, and says what it will be before it is made. */
@@ -20,6 +28,7 @@ export function NewReleaseForm({ address }: { address: URL }) {
   const [groupBy, setGroupBy] = useState("");
   const [licence, setLicence] = useState("all rights reserved");
   const [notes, setNotes] = useState("");
+  const [labels, setLabels] = useState<LabelPolicy>("asked");
   const [negatives, setNegatives] = useState(false);
   const [unlike, setUnlike] = useState(false);
   const [isBusy, setBusy] = useState(false);
@@ -36,8 +45,10 @@ export function NewReleaseForm({ address }: { address: URL }) {
     notes: notes.trim() || null,
     negatives,
     unlike_splits: unlike,
+    labels,
   };
   const { preview, error } = usePreview(wish);
+  const isUnlabelled = preview !== null && !error && preview.unlabelled > 0;
   const make = (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -130,6 +141,19 @@ export function NewReleaseForm({ address }: { address: URL }) {
             </select>
           </label>
           <label>
+            Labels
+            <select
+              value={labels}
+              onChange={(event) => setLabels(event.target.value as LabelPolicy)}
+            >
+              {policies.map(([policy, words]) => (
+                <option key={policy} value={policy}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
             Licence
             <input value={licence} onChange={(event) => setLicence(event.target.value)} />
           </label>
@@ -160,6 +184,13 @@ export function NewReleaseForm({ address }: { address: URL }) {
             {error && <p role="alert">{error}</p>}
             {!error && !preview && <p className="muted">Counting…</p>}
             {preview && !error && <Preview preview={preview} name={name.trim()} />}
+            {isUnlabelled && (
+              <Unlabelled
+                count={preview.unlabelled}
+                query={query}
+                onWithout={() => setLabels("included")}
+              />
+            )}
             {refused && (
               <p role="alert" className="release-refused">
                 {refused}
@@ -168,13 +199,41 @@ export function NewReleaseForm({ address }: { address: URL }) {
             <button
               type="submit"
               className="primary"
-              disabled={isBusy || !name.trim() || !preview || error !== ""}
+              disabled={isBusy || !name.trim() || !preview || error !== "" || isUnlabelled}
             >
               {isBusy ? "Making it…" : "Make the release"}
             </button>
           </section>
         </aside>
       </form>
+    </div>
+  );
+}
+
+/** What stands in the way where labels are asked for, and both ways on. */
+function Unlabelled({
+  count: number,
+  query,
+  onWithout,
+}: {
+  count: number;
+  query: string;
+  onWithout: () => void;
+}) {
+  return (
+    <div className="release-unlabelled" role="alert">
+      <p>
+        {count(number, "episode")} {number === 1 ? "lacks" : "lack"} labels that a taxonomy in use
+        asks for.
+      </p>
+      <p>
+        <Link className="button" href={`/labels/queues?query=${encodeURIComponent(query)}`}>
+          Send to labelling
+        </Link>{" "}
+        <button type="button" onClick={onWithout}>
+          Release without them
+        </button>
+      </p>
     </div>
   );
 }

@@ -1,32 +1,15 @@
 import { useEffect, useState } from "react";
-import {
-  type ExportFormat,
-  getDifference,
-  getExports,
-  getRelease,
-  startExport,
-  verifyRelease,
-} from "../../api/releases";
+import { type ExportFormat, exportRelease, getReleaseExports } from "../../api/exports";
+import { getDifference, getRelease, verifyRelease } from "../../api/releases";
 import type { ReleasePage, VerifiedRelease } from "../../api/schema";
 import { useMay } from "../../api/session";
 import { useAnswer } from "../../api/use_answer";
+import { ExportList, FormatChoice } from "../../parts/export_list";
 import { Link } from "../../parts/link";
 import { Notice, Waiting } from "../../parts/notice";
 import { CardView } from "./card_view";
 import { Likeness } from "./likeness";
 import { hoursText, splitsText, VerifiedChip } from "./releases";
-
-const LOOK_AGAIN_MS = 1500;
-const formats: ExportFormat[] = [
-  "lerobot",
-  "lerobot_v21",
-  "groot",
-  "rlds",
-  "robomimic",
-  "aloha",
-  "zarr",
-  "mcap",
-];
 
 /** One release: its figures, its card, what changed since another, and whether it is as it was. */
 export function ReleaseView({ reference }: { reference: string }) {
@@ -159,15 +142,9 @@ function Export({ reference }: { reference: string }) {
   const mayExport = useMay("export");
   const [format, setFormat] = useState<ExportFormat>("lerobot");
   const [refused, setRefused] = useState("");
-  const { value, again } = useAnswer((signal) => getExports(reference, signal), [reference]);
-  const isWorking = value?.some((each) => each.phase === "working") ?? false;
-  useEffect(() => {
-    if (!isWorking) return;
-    const timer = setInterval(again, LOOK_AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [isWorking, again]);
+  const { value, again } = useAnswer((signal) => getReleaseExports(reference, signal), [reference]);
   const start = () => {
-    startExport(reference, format).then(
+    exportRelease(reference, format).then(
       () => {
         setRefused("");
         again();
@@ -178,44 +155,9 @@ function Export({ reference }: { reference: string }) {
   return (
     <section className="card">
       <h2>Export as</h2>
-      {mayExport && (
-        <p>
-          <select
-            value={format}
-            aria-label="Format"
-            onChange={(event) => setFormat(event.target.value as ExportFormat)}
-          >
-            {formats.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>{" "}
-          <button type="button" onClick={start}>
-            Export
-          </button>
-        </p>
-      )}
+      {mayExport && <FormatChoice format={format} onFormat={setFormat} onStart={start} />}
       {refused && <p role="alert">{refused}</p>}
-      <ul className="release-likeness">
-        {value?.map((each) => (
-          <li key={each.format}>
-            <span>
-              <b>{each.format}</b> {each.phase === "ready" && <code>{each.folder}</code>}
-              {each.error}
-            </span>
-            {each.phase === "working" ? (
-              <progress
-                max={each.total}
-                value={each.done}
-                aria-label={`${each.done} of ${each.total} episodes`}
-              />
-            ) : (
-              <span className={`chip ${each.phase === "ready" ? "accepted" : "failed"}`}>
-                {each.phase}
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
+      <ExportList states={value ?? []} again={again} />
       <p className="muted">Folders are below the workspace. With options, in a terminal:</p>
       <pre>{`corporeal export ${reference} --format ${format} --out dataset`}</pre>
     </section>

@@ -44,7 +44,14 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
         </p>
         <p className="muted">{because.detail}</p>
         <p className="muted">
-          {[row.operator, row.station, row.session].filter(Boolean).join(" · ")} ·{" "}
+          {[
+            row.operator && `operator ${row.operator}`,
+            row.station && `station ${row.station}`,
+            row.session && `session ${row.session}`,
+          ]
+            .filter(Boolean)
+            .join(" · ")}{" "}
+          ·{" "}
           <Link href={`/episodes/${episode.id}`} target="_blank">
             Open episode
           </Link>
@@ -63,7 +70,7 @@ export function ItemPanel({ turn, item, episode, clock, last, undo }: ItemPanelP
         )}
       </section>
       <section>
-        <h2>What it says of all {turn.review.plan.lot} episodes</h2>
+        <h2>What it says of {plural(turn.review.plan.lot, "episode")}</h2>
         <p>
           <span className={`chip ${lotChip(turn.review.lot.state)}`}>{turn.review.lot.state}</span>
         </p>

@@ -21,7 +21,7 @@ export function becauseOf({ because, stratum }: ReviewItem): Because {
   }
   if (because === "quarantined")
     return { title: "Quarantined", detail: "all of them are looked at", episode: null };
-  return { title: "Random sample", detail: stratum, episode: null };
+  return { title: "Random sample", detail: `of ${stratum}`, episode: null };
 }
 
 export function lotChip(state: string): string {

@@ -197,7 +197,7 @@ function Recording({ row }: { row: ListedEpisode }) {
         <span className="muted">
           <time>{timeText(row.recorded_ns)}</time> {row.operator}
         </span>
-        <VerdictChip verdict={row.verdict} decision={row.decision} />
+        <VerdictChip verdict={row.verdict} decision={row.decision} assessed={row.assessed} />
       </span>
     </li>
   );
