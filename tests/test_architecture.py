@@ -26,7 +26,17 @@ from tests.source_tree import (
 DIRECTION = (
     ("errors",),
     ("files",),
-    ("units", "geometry", "registry", "xml_text", "array_file", "words", "notebook", "trust"),
+    (
+        "units",
+        "geometry",
+        "registry",
+        "xml_text",
+        "array_file",
+        "hdf5_file",
+        "words",
+        "notebook",
+        "trust",
+    ),
     ("runner", "dds"),
     ("runners",),
     ("schema",),

@@ -49,6 +49,21 @@ def test_every_input_of_the_action_reaches_a_step_and_none_is_pasted_into_a_scri
         assert "${{" not in step.get("run", "")
 
 
+def test_a_file_whose_name_is_an_option_is_a_file(tmp_path: Path, path_with_program: str) -> None:
+    hooks = {each["id"]: each for each in yaml.safe_load(
+        (ROOT / ".pre-commit-hooks.yaml").read_text())}  # fmt: skip
+    hook = hooks["corporeal-check"]
+    (tmp_path / "--html=report.h5").write_bytes(b"no episode")
+    command = [*hook["entry"].split(), *hook["args"], "--html=report.h5"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PATH": path_with_program}, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--html=report.h5" in done.stdout + done.stderr
+    assert not (tmp_path / "report.h5").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("given", "code"), [({}, 1), ({"DATA": "absent"}, 2)])
 def test_the_action_posts_what_it_found(
@@ -66,6 +81,9 @@ def test_the_action_posts_what_it_found(
         env=environment, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert result.returncode == code, result.stderr
+    first, *_, last = result.stdout.splitlines()
+    assert first.startswith("::stop-commands::")
+    assert last == f"::{first.removeprefix('::stop-commands::')}::"
     output = (tmp_path / "GITHUB_OUTPUT").read_text()
     assert "accepted=false" in output
     if code == 1:

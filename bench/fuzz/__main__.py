@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.fuzz.samples import READERS, Sample, make_samples
+from bench.fuzz.readers import READERS, Sample
+from bench.fuzz.samples import make_samples
 from corporeal.errors import CorporealError
 
 LIMIT_S, SILENT_S, ROOM_BYTES = 20, 40, 3 << 30

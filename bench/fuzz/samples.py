@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,114 +11,34 @@ import av
 import numpy as np
 from PIL import Image
 
-from corporeal.calibration.board import open_board, plot_page
-from corporeal.calibration.files import read_pose_pairs, read_static_poses
-from corporeal.calibration.force import leave_out_force, solve_force
-from corporeal.calibration.hand_eye import find_mistakes, pose_matrix, solve_hand_eye
+from bench.fuzz.bodies import hand_samples, learnt_samples, mesh_samples, motion_samples
+from bench.fuzz.readers import Sample, is_read
+from corporeal.calibration.board import open_board
+from corporeal.calibration.hand_eye import pose_matrix
 from corporeal.calibration.verification import (
     LoggedCheck,
     append,
-    find_creeps,
-    log_of,
-    read_log,
 )
 from corporeal.calibration.verification.check_log import LoggedShift
-from corporeal.calibration.views import read_pictures
-from corporeal.capture.ros.bag import open_bag, records
 from corporeal.embodiment import open_robot
-from corporeal.embodiment.description.urdf import read_urdf
 from corporeal.episode import EpisodeWriter
 from corporeal.errors import CorporealError
 from corporeal.exchange.conversion import export
 from corporeal.exchange.format import formats
-from corporeal.exchange.opening import open_dataset
-from corporeal.protocol import Calibration
-from corporeal.retargeting.reader import read_motion
-from corporeal.schema.markup import read_markup
 from corporeal.teleoperation.inputs import webxr_capture
-from corporeal.teleoperation.operator_message import read_message, read_text, write_message
+from corporeal.teleoperation.operator_message import write_message
 from corporeal.testing import Workload
 
 MAX_BYTES = 400_000
+_TOML = """document = "taxonomy"
+name = "small"
+version = "1.0.0"
+[[lanes]]
+name = "phase"
+labels = [{name = "reach", begins = "the hand moves"}, {name = "grasp", begins = "it touches"}]
+"""
 REAL = {".bvh": "motion", ".c3d": "motion", ".npz": "motion", ".csv": "motion", ".urdf": "robot",
         ".pkl": "dataset", ".bag": "bag", ".mcap": "bag", ".db3": "bag"}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A file or folder that is whole, and which reader it is for."""
-
-    name: str
-    path: str
-    reader: str
-
-
-def _read_dataset(path: Path) -> None:
-    dataset = open_dataset(path)
-    for number in dataset.episodes[:2]:
-        for signal_ in dataset.open(number).signals.values():
-            len(signal_)
-
-
-def _read_bag(path: Path) -> None:
-    for _ in records(open_bag(path), []):
-        pass
-
-
-def _solve_pairs(path: Path) -> None:
-    pairs = read_pose_pairs(path)
-    find_mistakes(pairs, solve_hand_eye(pairs))
-
-
-def _solve_rests(path: Path) -> None:
-    poses = read_static_poses(path)
-    leave_out_force(poses)
-    solve_force(poses)
-
-
-def _draw_board(path: Path) -> None:
-    plot_page(open_board(str(path)))
-
-
-def _read_station(path: Path) -> None:
-    (document,) = path.glob("*.yaml")
-    station = Calibration.load(document)
-    find_creeps(read_log(log_of(document)), station.reference)
-
-
-def _read_views(path: Path) -> None:
-    for _ in read_pictures(path):
-        pass
-
-
-def _read_capture(path: Path) -> None:
-    if webxr_capture.INPUT.accepts(path):
-        for _ in webxr_capture.INPUT.read(path):
-            pass
-
-
-def _read_message(path: Path) -> None:
-    data = path.read_bytes()
-    if path.suffix == ".json":
-        read_text(data.decode("utf-8", "replace"))
-    else:
-        read_message(data, 0)
-
-
-READERS: dict[str, Callable[[Path], Any]] = {
-    "pairs": _solve_pairs,
-    "rests": _solve_rests,
-    "board": _draw_board,
-    "station": _read_station,
-    "views": _read_views,
-    "capture": _read_capture,
-    "message": _read_message,
-    "dataset": _read_dataset,
-    "bag": _read_bag,
-    "motion": read_motion,
-    "robot": read_urdf,
-    "document": read_markup,
-}
 
 
 def make_samples(folder: Path, data: Path) -> list[Sample]:
@@ -138,14 +57,19 @@ def make_samples(folder: Path, data: Path) -> list[Sample]:
         except CorporealError:
             continue
     robot = open_robot("g1").model_dump(mode="json")
-    for suffix in (".json", ".yaml"):
+    for suffix in (".json", ".yaml", ".toml"):
         path = folder / f"document{suffix}"
-        path.write_text(json.dumps(robot), "utf-8")
+        text = _TOML if suffix == ".toml" else json.dumps(robot)
+        path.write_text(text, "utf-8")
         samples.append(Sample(f"document {suffix}", str(path), "document"))
     samples += _real_samples(data)
     samples += calibration_samples(folder / "calibration", data)
     samples += teleoperation_samples(folder / "teleoperation", data)
-    return [sample for sample in samples if _is_read(sample)]
+    samples += hand_samples(folder / "hands", data)
+    samples += motion_samples(folder / "motions", data)
+    samples += mesh_samples(folder / "meshes")
+    samples += learnt_samples(folder / "learnt")
+    return [sample for sample in samples if is_read(sample)]
 
 
 def _real_samples(data: Path) -> Iterator[Sample]:
@@ -153,7 +77,7 @@ def _real_samples(data: Path) -> Iterator[Sample]:
         sizes = {path: path.stat().st_size for path in data.rglob(f"*{suffix}") if path.is_file()}
         small = sorted((size, str(path)) for path, size in sizes.items() if size <= MAX_BYTES)
         good = (Sample(f"{reader} {suffix}", path, reader) for _, path in small[:40])
-        yield from [sample for sample in good if _is_read(sample)][-2:]
+        yield from [sample for sample in good if is_read(sample)][-2:]
 
 
 def calibration_samples(folder: Path, data: Path) -> Iterator[Sample]:
@@ -226,11 +150,3 @@ def teleoperation_samples(folder: Path, data: Path) -> Iterator[Sample]:
     hello = {"kind": "hello", "version": 1, "device": "x", "joint_streams": {"arm": ["a", "b"]}}
     (folder / "hello.json").write_text(json.dumps(hello), "utf-8")
     yield Sample("words of a page", str(folder / "hello.json"), "message")
-
-
-def _is_read(sample: Sample) -> bool:
-    try:
-        READERS[sample.reader](Path(sample.path))
-    except CorporealError:
-        return False
-    return True

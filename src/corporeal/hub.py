@@ -22,6 +22,8 @@ from corporeal.words import byte_size
 LARGEST = 20 * 10**9
 """Bytes that are fetched of one dataset unless more is asked for."""
 _ADDRESS = re.compile(r"hf:/{1,2}(?:datasets/)?([\w.-]+/[\w.-]+?)(?:@([\w./-]+))?/?")
+# It names a folder of the cache.
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _NAME = re.compile(r"[\w.-]+/[\w.-]+")
 _MOVIES = (".mp4", ".mkv", ".avi", ".webm", ".mov")
 _MISSING = "movie missing"
@@ -205,6 +207,8 @@ def _list_files(name: str, asked: str | None) -> tuple[dict[str, int], str]:
     """Every file with its size, and the commit that they are of."""
     api = _library().HfApi()
     revision = str(api.dataset_info(name, revision=asked).sha)
+    if not _COMMIT.fullmatch(revision):
+        raise HubError(f"hf://{name}, got a commit {revision[:60]!r}; expected a hash of it.")
     tree = api.list_repo_tree(name, recursive=True, revision=revision, repo_type="dataset")
     files = {entry.path: int(entry.size) for entry in tree if hasattr(entry, "size")}
     for path in files:

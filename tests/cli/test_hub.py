@@ -104,6 +104,18 @@ def test_what_cannot_be_had_is_one_sentence(hub: Hub, tmp_path: Path) -> None:
         assert "does not answer" in _complaint(answer)
 
 
+def test_a_commit_that_is_no_hash_makes_no_folder_anywhere(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.hub_server.COMMIT", "../../../elsewhere")
+    (answer,) = run_calls(
+        [["check", f"hf://{SET}", "--no-pictures"]], tmp_path,
+        environment=_environment(hub, tmp_path / "a" / "b" / "c"),
+    )  # fmt: skip
+    assert "got a commit" in _complaint(answer)
+    assert not list(tmp_path.rglob("elsewhere*"))
+
+
 @pytest.mark.slow
 def test_a_dataset_is_pushed_whole_and_private_once_it_is_proved(hub: Hub, tmp_path: Path) -> None:
     write_episodes(tmp_path / "recorded", 2, seconds=0.6, size=(32, 48))

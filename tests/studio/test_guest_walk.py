@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -56,9 +57,17 @@ def value_of(parameter: dict[str, Any], episodes: list[str], stream: str) -> Any
 
 
 def walk_routes(
-    client: TestClient, episodes: list[str], headers: dict[str, str], *, only: str = ""
+    client: TestClient,
+    episodes: list[str],
+    headers: dict[str, str],
+    *,
+    only: str = "",
+    named: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[tuple[str, int, bytes]]:
-    """Every route of the API, asked for each stream: its name, the answer's status and bytes."""
+    """Every route of the API, asked for each stream: its name, the answer's status and bytes.
+
+    `named` are values of parameters that are known besides.
+    """
     detail = client.get(f"/api/episodes/{episodes[0]}", headers=headers).json()
     streams = [stream["path"] for stream in detail["streams"]]
     for route, methods in client.get("/api/openapi.json").json()["paths"].items():
@@ -71,7 +80,10 @@ def walk_routes(
             asks_for_streams = any("stream" in known["name"] for known in needed)
             for stream in streams if asks_for_streams else streams[:1]:
                 values = {
-                    known["name"]: (known["in"], value_of(known, episodes, stream))
+                    known["name"]: (
+                        known["in"],
+                        named.get(known["name"]) or value_of(known, episodes, stream),
+                    )
                     for known in needed
                 }
                 path = route.format(**{name: value for name, (_, value) in values.items()})

@@ -234,6 +234,7 @@ def test_a_policy_that_thinks_in_its_own_thread_is_waited_for_by_nobody(
     ({"states": ["no_joint", "right_gripper.opening"]}, "no_joint"),
     ({"actions": [ELBOW, "left_knee_joint"]}, "left_knee_joint"),
     ({"metadata": {"rate_hz": "fast"}}, "rate_hz"),
+    ({"metadata": {"played_steps": "many"}}, "played_steps"),
     ({"metadata": {"state_names": "[1]"}}, "state_names"),
     ({"metadata": {"state_names": json.dumps([ELBOW])}}, "observation.state"),
     ({"pictures": {"head_left": (48, 64)}}, "(1, 3, 480, 640)"),

@@ -7,7 +7,6 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,10 +32,9 @@ from corporeal.exchange.layout import lane_key
 from corporeal.exchange.movie.pictures import pictures_of
 from corporeal.exchange.stored_samples import StoredPictures
 from corporeal.exchange.table import BLOCK_ROWS, EpisodeTable
-from corporeal.files import refuse_pointer
+from corporeal.hdf5_file import members, open_hdf5
 
 MAX_BYTES = 1 << 31
-MAX_MEMBERS = 1 << 20
 MAX_REPEATED, MAX_GROUP_DEPTH = 1 << 14, 9
 # Beyond the free bytes: deflate, the tightest filter of HDF5, packs a thousand to one.
 _MOST_TIMES, _FREE_BYTES = 2000, 1 << 24
@@ -53,20 +51,6 @@ def is_hdf5(path: Path) -> bool:
         return False
 
 
-@contextmanager
-def open_hdf5(path: Path) -> Iterator[h5py.File]:
-    """The file, open for reading; whatever h5py raises becomes one sentence."""
-    refuse_pointer(path)
-    try:
-        with h5py.File(path, "r", locking=False) as file:
-            yield file
-    except CorporealError:
-        raise
-    except (OSError, RuntimeError, LookupError, ValueError, TypeError, MemoryError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
-        raise EpisodeError(f"{path}: cannot be read as HDF5 ({reason}). Replace it.") from None
-
-
 def is_hdf5_with(path: Path, test: Callable[[h5py.File], bool]) -> bool:
     """Whether it is an HDF5 file, it can be read, and the test says so of it."""
     if not is_hdf5(path):
@@ -81,19 +65,6 @@ def is_hdf5_with(path: Path, test: Callable[[h5py.File], bool]) -> bool:
 def read_note(file: h5py.File, path: Path) -> DatasetDescription | None:
     """What Corporeal says of the dataset, if it wrote the file."""
     return read_description(json_dataset(file, NAME), str(path), part="the note")
-
-
-def members(group: Any) -> dict[str, Any]:
-    """Groups and datasets that lie in this very file, by name; links to elsewhere are left out."""
-    if len(group) > MAX_MEMBERS:
-        raise EpisodeError(
-            f"{group.name} has {len(group)} members; expected at most {MAX_MEMBERS}."
-        )
-    return {
-        name: group[name]
-        for name in group
-        if isinstance(group.get(name, getlink=True), h5py.HardLink)
-    }
 
 
 def datasets(group: Any) -> dict[str, Any]:

@@ -52,7 +52,8 @@ class ArmPolicy:
     ) -> None:
         self._session = _open(path)
         self.name = path.name
-        self.sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as file:
+            self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         self._link = link
         meta = self._session.get_modelmeta().custom_metadata_map
         self._fail = _Refusal(path.name)
@@ -64,7 +65,7 @@ class ArmPolicy:
         self._count = len(joints)
         self._cameras = self._inputs()
         self._pictures: dict[str, NDArray[np.float32]] = {}
-        self._played = int(meta.get("played_steps", "0") or 0)
+        self._played = self._steps(meta)
         self._answer: _Answer | None = None
         self._thinking: Future[_Answer] | None = None
         self._asked_ns = 0
@@ -172,7 +173,8 @@ class ArmPolicy:
             (out,) = self._session.run([ACTION], dict(given))
         except (faults.RuntimeException, faults.InvalidArgument, faults.Fail) as error:
             raise self._fail(f"an error while it ran: {error}", "a run without one") from None
-        rows = np.asarray(out, np.float64).reshape(-1, np.shape(out)[-1])
+        made = out if isinstance(out, np.ndarray) and out.dtype.kind == "f" else np.zeros(0)
+        rows = made.astype(np.float64).reshape(-1, made.shape[-1] if made.size else 1)
         if rows.shape[1] != len(self._action) or not len(rows):
             raise self._fail(
                 f"actions of shape {list(np.shape(out))}", f"{len(self._action)} columns"
@@ -189,6 +191,12 @@ class ArmPolicy:
                 f"rate_hz {meta.get('rate_hz')!r} in its metadata", "a number up to 100"
             )
         return rate_hz
+
+    def _steps(self, meta: Mapping[str, str]) -> int:
+        text = meta.get("played_steps", "") or "0"
+        if not (text.isascii() and text.isdigit() and len(text) < 7):
+            raise self._fail(f"played_steps {text[:60]!r} in its metadata", "a number of steps")
+        return int(text)
 
     def _columns(self, joints: Sequence[str]) -> dict[str, int]:
         known = (*joints, *_GRIPPERS, *_VELOCITY)
@@ -264,8 +272,15 @@ def _open(path: Path) -> Any:
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except (faults.Fail, faults.InvalidProtobuf, faults.InvalidGraph, faults.NotImplemented,
-            faults.InvalidArgument) as error:  # fmt: skip
+    except (
+        faults.Fail,
+        faults.InvalidProtobuf,
+        faults.InvalidGraph,
+        faults.NotImplemented,
+        faults.InvalidArgument,
+        faults.RuntimeException,
+        faults.NoSuchFile,
+    ) as error:
         raise refuse(f"a file that cannot be read ({error})", "an ONNX file") from None
 
 

@@ -20,6 +20,9 @@ Tracker = Literal["controller", "hand"]
 
 _FINGERS = ("index_finger", "middle_finger", "ring_finger", "pinky_finger")
 _BONES = ("metacarpal", "phalanx_proximal", "phalanx_intermediate", "phalanx_distal", "tip")
+# A recording lasts as long as a wait and its samples, however slow the device.
+LONGEST_GAP_NS: Final = 600_000_000_000
+SLOWEST_NS: Final = 1_000_000_000
 HAND_JOINTS: Final = (
     "palm",
     "wrist",
@@ -146,14 +149,34 @@ def input_sources() -> dict[str, InputSource]:
 
 
 def read_inputs(path: Path) -> Iterator[OperatorInput]:
-    """The inputs in a file of any kind that is known; raises InputError for another."""
+    """The inputs in a file of any kind that is known; raises InputError for another.
+
+    As well for stamps that are farther apart than so many samples can be: who follows them works
+    through the time between.
+    """
     if not path.is_file():
         raise InputError(f"input {path}, got no such file; expected a recording. Check the path.")
     known = input_sources()
     for source in known.values():
         if source.accepts(path):
-            return source.read(path)
+            return _within_time(source.read(path), path)
     raise InputError(
         f"input {path}, got a file of no known kind; expected one of: {', '.join(known)}. "
         "Record one with corporeal teleoperate --record."
     )
+
+
+def _within_time(inputs: Iterator[OperatorInput], path: Path) -> Iterator[OperatorInput]:
+    first: InputTimes | None = None
+    for count, given in enumerate(inputs):
+        first = first or given.times
+        room_ns = LONGEST_GAP_NS + count * SLOWEST_NS
+        for now_ns, then_ns in ((given.times.device_ns, first.device_ns),
+                                (given.times.received_ns, first.received_ns)):  # fmt: skip
+            if abs(now_ns - then_ns) > room_ns:
+                raise InputError(
+                    f"input {path}, got sample {count + 1} {(now_ns - then_ns) / 1e9:.6g} s after "
+                    f"the first; expected at most {room_ns / 1e9:.0f} s. A clock was set "
+                    "meanwhile, or these are two recordings: cut it there."
+                )
+        yield given

@@ -11,6 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from corporeal import hdf5_file
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.episode.facts import RATE, ROBOT
 from corporeal.episode.recording import ArraySignal, Dataset, Recording
@@ -69,13 +70,13 @@ def _files(path: Path) -> list[Path]:
 
 
 def _is_episode(file: h5py.File) -> bool:
-    observations = hdf5.members(file).get("observations")
-    plain = isinstance(observations, h5py.Group) and "qpos" in hdf5.members(observations)
-    return plain and isinstance(hdf5.members(file).get("action"), h5py.Dataset)
+    observations = hdf5_file.members(file).get("observations")
+    plain = isinstance(observations, h5py.Group) and "qpos" in hdf5_file.members(observations)
+    return plain and isinstance(hdf5_file.members(file).get("action"), h5py.Dataset)
 
 
 def _open(robot: Embodiment | None, rate_hz: float | None, path: Path, index: int) -> Recording:
-    with hdf5.open_hdf5(path) as file:
+    with hdf5_file.open_hdf5(path) as file:
         description = hdf5.read_note(file, path)
         metadata = _metadata(file)
         if description is not None and description.episodes:

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal import hdf5_file
 from corporeal.embodiment import Embodiment
 from corporeal.episode.facts import RATE
 from corporeal.episode.recording import Dataset, Recording
@@ -31,20 +32,20 @@ def recognises(path: Path) -> bool:
 
 
 def _is_table(file: h5py.File) -> bool:
-    found = hdf5.members(file)
+    found = hdf5_file.members(file)
     return all(isinstance(found.get(name), h5py.Dataset) for name in _NEEDED)
 
 
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The episodes in the order of their steps; a file states no rate."""
-    with hdf5.open_hdf5(path) as file:
+    with hdf5_file.open_hdf5(path) as file:
         spans = _spans(path, file)
     return dataset_of(path, "d4rl", spans, partial(_open, path, robot, rate_hz))
 
 
 def _spans(path: Path, file: h5py.File) -> list[tuple[int, int]]:
     """First row, and the one after the last, of each episode."""
-    found = hdf5.members(file)
+    found = hdf5_file.members(file)
     count = int(found["actions"].shape[0]) if found["actions"].ndim else 0
     ends = np.zeros(count, bool)
     for name in _ENDS:
@@ -84,7 +85,7 @@ def _open(
     if rate_hz is None:
         reading.assumed[RATE] = f"{RATE_HZ:g} Hz: D4RL states none"
     metadata: dict[str, Any] = {"fps": reading.rate_hz, "rows": [first, stop]}
-    with hdf5.open_hdf5(path) as file:
+    with hdf5_file.open_hdf5(path) as file:
         everything = hdf5.datasets(file)
         rows = int(everything["actions"].shape[0])
         for label, dataset in everything.items():

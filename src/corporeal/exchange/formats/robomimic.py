@@ -13,6 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from corporeal import hdf5_file
 from corporeal.embodiment import Embodiment
 from corporeal.episode.facts import RATE
 from corporeal.episode.recording import INDEX_WRONG, Dataset, Ledger, Recording, left_out
@@ -57,9 +58,9 @@ def recognises(path: Path) -> bool:
 def read(path: Path, *, robot: Embodiment | None = None, rate_hz: float | None = None) -> Dataset:
     """The demonstrations by the numbers in their names; `rate_hz` takes the place of theirs."""
     path = _file(path)
-    with hdf5.open_hdf5(path) as file:
+    with hdf5_file.open_hdf5(path) as file:
         names = _demonstrations(file)
-        attributes = hdf5.members(file)["data"]
+        attributes = hdf5_file.members(file)["data"]
         facts = {
             name: value
             for name in ("env", "env_args", "date", "repository_version")
@@ -92,8 +93,8 @@ def _open(
 ) -> Recording:
     if index not in names:
         raise EpisodeError(f"{path}: no demonstration {index}; expected one of {list(names)}.")
-    with hdf5.open_hdf5(path) as file:
-        group = hdf5.members(hdf5.members(file)["data"])[names[index]]
+    with hdf5_file.open_hdf5(path) as file:
+        group = hdf5_file.members(hdf5_file.members(file)["data"])[names[index]]
         found = hdf5.datasets(group)
         described = description.episode(index) if description is not None else None
         if description is not None and described is not None:
@@ -161,7 +162,7 @@ def _account_rest(reading: EpisodeReading, group: Any, rest: Mapping[str, Any]) 
 
 def _beside(file: h5py.File, names: Sequence[str]) -> Ledger:
     """What the file has beside its demonstrations."""
-    data = hdf5.members(hdf5.members(file)["data"])
+    data = hdf5_file.members(hdf5_file.members(file)["data"])
     strays = [f"data/{name}" for name in data if name not in names]
     lists = [label for label in hdf5.datasets(file) if not label.startswith("data/")]
     return Ledger(
@@ -243,11 +244,11 @@ def _language(group: Any) -> str | None:
 
 
 def _demonstrations(file: h5py.File) -> list[str]:
-    data = hdf5.members(file).get("data")
+    data = hdf5_file.members(file).get("data")
     if not isinstance(data, h5py.Group):
         return []
     names = in_order([name for name in data if name.startswith("demo")])
-    groups = hdf5.members(data)
+    groups = hdf5_file.members(data)
     return [
         name
         for name in names

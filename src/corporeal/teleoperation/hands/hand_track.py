@@ -124,7 +124,7 @@ def grid_of(inputs: Sequence[OperatorInput], rate_hz: float) -> Array:
             f"recording, got {len(seen)} samples in which a hand was seen; expected "
             f"{_FEWEST} at least. Record it again with the hands in view."
         )
-    return np.arange(seen[0], seen[-1] + 0.5 / rate_hz, 1.0 / rate_hz)
+    return np.arange(min(seen), max(seen) + 0.5 / rate_hz, 1.0 / rate_hz)
 
 
 def wrist_axes(wrist: Array, index: Array, little: Array, side: Side) -> Array:

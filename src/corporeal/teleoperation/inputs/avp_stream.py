@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from corporeal.teleoperation.operator_input import (
     InputError,
     InputSource,
     OperatorInput,
+    Side,
 )
 from corporeal.units import SECOND_NS
 
 _MAX_BYTES = 1 << 30
-_MOST_LINES = 500_000
+# An hour of 50 samples a second; a line has some kilobytes.
+_MOST_LINES, _LONGEST_LINE = 180_000, 1 << 18
+_LATEST_S = 9e9
 # y up, z backwards, to x ahead and z up; the same of a pose that looks along its own -z.
 _ROOM = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 # Hands and head that stay at the origin were not there yet.
@@ -45,20 +49,24 @@ def read(path: Path) -> Iterator[OperatorInput]:
     if path.stat().st_size > _MAX_BYTES:
         raise InputError(f"hands {path}, got more than 1 GiB; expected a shorter one. Cut it.")
     try:
-        with path.open(encoding="utf-8") as file:
-            frames = [json.loads(line) for line in file if line.strip()]
-        if len(frames) > _MOST_LINES:
-            raise ValueError(f"{len(frames)} lines")
-        times = np.array([float(frame["timestamp"]) for frame in frames])
-        if not np.isfinite(times).all():
+        samples = list(_samples(path))
+        times = np.array([sample.time_s for sample in samples])
+        if not np.isfinite(times).all() or (np.abs(times) > _LATEST_S).any():
             raise ValueError("a time that is no number")
-        head = _head(frames)
+        head = _head(np.stack([sample.head for sample in samples]))
         hands = {}
         for side in SIDES:
-            rows = hand_rows(_joints([frame.get(f"{side}Hand") for frame in frames]))
+            rows = hand_rows(_joints([sample.hands.get(side) for sample in samples]))
             require_hand(rows, side)
             hands[side] = rows
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise InputError(
             f"hands {path}, got what cannot be read ({error}); expected lines with timestamp, "
             "headMatrix, leftHand and rightHand as avp_stream writes them. Record it again."
@@ -66,9 +74,36 @@ def read(path: Path) -> Iterator[OperatorInput]:
     yield from operator_inputs(np.round(times * SECOND_NS).astype(np.int64), head, hands)
 
 
-def _head(frames: list[Any]) -> Array:
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """One line: a time, the head (4, 4), and of each hand that was seen its joints (4, 4)."""
+
+    time_s: float
+    head: Array
+    hands: dict[Side, dict[int, Array]]
+
+
+def _samples(path: Path) -> Iterator[_Sample]:
+    """Line by line: as JSON a recording takes many times its size."""
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), "")):
+            if number >= _MOST_LINES or len(line) >= _LONGEST_LINE:
+                raise ValueError(f"{number + 1} lines, the last of {len(line)} characters")
+            if not line.strip():
+                continue
+            frame = json.loads(line)
+            hands = {side: _matrices(hand) for side in SIDES if (hand := frame.get(f"{side}Hand"))}
+            yield _Sample(float(frame["timestamp"]), _matrix(frame.get("headMatrix")), hands)
+
+
+def _matrices(hand: dict[str, Any]) -> dict[int, Array]:
+    """The joints that are known by name, by their columns."""
+    named = ((joint_named(name), values) for name, values in hand.items())
+    return {known[1]: _matrix(values) for known, values in named if known is not None}
+
+
+def _head(matrices: Array) -> Array:
     """Poses (T, 7) of the head, NaN where it was not known."""
-    matrices = np.stack([_matrix(frame.get("headMatrix")) for frame in frames])
     turn = _ROOM @ matrices[:, :3, :3] @ _ROOM.T
     poses = np.concatenate([matrices[:, :3, 3] @ _ROOM.T, quaternion_from_matrix(turn)], axis=1)
     # Before its first sample the device tells the same as nothing.
@@ -76,18 +111,12 @@ def _head(frames: list[Any]) -> Array:
     return poses
 
 
-def _joints(hands: list[Any]) -> Array:
+def _joints(hands: list[dict[int, Array] | None]) -> Array:
     """Joints (T, 26, 3) in the room from a wrist in it and joints relative to the wrist."""
-    columns: dict[str, int] = {}
-    for hand in hands:
-        for name in hand or {}:
-            known = joint_named(name)
-            if name not in columns and known is not None:
-                columns[name] = known[1]
     matrices = np.full((len(hands), len(HAND_JOINTS), 4, 4), np.nan)
     for row, hand in enumerate(hands):
-        for name, column in columns.items() if hand else ():
-            matrices[row, column] = _matrix(hand.get(name))
+        for column, matrix in (hand or {}).items():
+            matrices[row, column] = matrix
     wrists = matrices[:, WRIST]
     wrists[(wrists == _IDENTITY).all(axis=(1, 2))] = np.nan
     joints = np.einsum("tij,tkj->tki", wrists[:, :3, :3], matrices[..., :3, 3])

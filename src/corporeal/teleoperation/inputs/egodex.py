@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import h5py
 import numpy as np
 
+from corporeal.errors import EpisodeError
 from corporeal.files import refuse_pointer
 from corporeal.geometry import Array, quaternion_from_matrix
+from corporeal.hdf5_file import members, open_hdf5
 from corporeal.teleoperation.hands.hand_layout import joint_named
 from corporeal.teleoperation.hands.hand_rows import (
     HandRows,
@@ -29,7 +31,8 @@ from corporeal.teleoperation.operator_input import (
 from corporeal.units import SECOND_NS
 
 RATE_HZ = 30.0
-_MAX_FRAMES = 1 << 20
+# Nearly three hours.
+_MAX_FRAMES = 1 << 18
 # y up, z backwards, to x ahead and z up.
 _ROOM = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 # Columns ahead, left and up of a head, in a camera's axes: z ahead and y down, or z back and y up.
@@ -45,24 +48,27 @@ def accepts(path: Path) -> bool:
         return False
     refuse_pointer(path)
     try:
-        with h5py.File(path, "r") as file:
-            return "transforms/camera" in file and any(
-                f"transforms/{side}Hand" in file for side in SIDES
-            )
-    except OSError:
+        with open_hdf5(path) as file:
+            names = _datasets(file, "transforms")
+            return "camera" in names and any(f"{side}Hand" in names for side in SIDES)
+    except EpisodeError:
         return False
 
 
 def read(path: Path) -> Iterator[OperatorInput]:
     """The frames, 30 a second; raises InputError for what is no such file."""
     try:
-        with h5py.File(path, "r") as file:
-            camera = _matrices(file, "camera", None)
-            hands = {side: rows for side in SIDES if (rows := _hand(file, side, len(camera)))}
+        with open_hdf5(path) as file:
+            transforms = _datasets(file, "transforms")
+            camera = _matrices(transforms, "camera", None)
+            sure = _datasets(file, "confidences")
+            hands = {
+                side: rows for side in SIDES if (rows := _hand(transforms, sure, side, len(camera)))
+            }
         head = _head(camera, hands)
         for side, rows in hands.items():
             require_hand(rows, side)
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (EpisodeError, ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(
             f"hands {path}, got {error}; expected transforms of the camera and of joints as EgoDex "
             "has them. Download it again."
@@ -71,10 +77,20 @@ def read(path: Path) -> Iterator[OperatorInput]:
     yield from operator_inputs(times, head, hands)
 
 
-def _matrices(file: h5py.File, name: str, count: int | None) -> Array:
+def _datasets(file: h5py.File, group: str) -> dict[str, h5py.Dataset]:
+    """What lies in a group of this very file: no link of it leads to other files."""
+    inside = members(file).get(group)
+    return {
+        name: item
+        for name, item in (members(inside) if isinstance(inside, h5py.Group) else {}).items()
+        if isinstance(item, h5py.Dataset) and item.external is None and not item.is_virtual
+    }
+
+
+def _matrices(found: Mapping[str, h5py.Dataset], name: str, count: int | None) -> Array:
     """Rigid transforms (T, 4, 4) of a joint; NaN where it is none."""
-    data = file[f"transforms/{name}"]
-    if not isinstance(data, h5py.Dataset) or data.shape[1:] != (4, 4) or data.dtype.kind != "f":
+    data = found[name]
+    if data.shape[1:] != (4, 4) or data.dtype.kind != "f":
         raise ValueError(f"no matrices of 4 x 4 for {name}")
     if len(data) > _MAX_FRAMES or (count is not None and len(data) != count):
         raise ValueError(f"{len(data)} frames of {name}")
@@ -86,22 +102,27 @@ def _matrices(file: h5py.File, name: str, count: int | None) -> Array:
     return rows
 
 
-def _hand(file: h5py.File, side: Side, count: int) -> HandRows | None:
+def _hand(
+    transforms: Mapping[str, h5py.Dataset],
+    confidences: Mapping[str, h5py.Dataset],
+    side: Side,
+    count: int,
+) -> HandRows | None:
     """The joints of one hand in the room; None where the file has none."""
-    if f"transforms/{side}Hand" not in file:
+    if f"{side}Hand" not in transforms:
         return None
     joints = np.full((count, len(HAND_JOINTS), 3), np.nan)
     confidence = np.ones(joints.shape[:2])
-    for name in file["transforms"]:
+    for name in transforms:
         known = joint_named(name)
         if known is None or known[0] != side:
             continue
-        joints[:, known[1]] = _matrices(file, name, count)[:, :3, 3] @ _ROOM.T
-        if f"confidences/{name}" in file:
-            sure = np.array(file[f"confidences/{name}"], np.float64)
-            if sure.shape != (count,):
-                raise ValueError(f"{len(sure)} confidences of {name} for {count} frames")
-            confidence[:, known[1]] = np.nan_to_num(sure)
+        joints[:, known[1]] = _matrices(transforms, name, count)[:, :3, 3] @ _ROOM.T
+        if name in confidences:
+            sure = confidences[name]
+            if sure.shape != (count,) or sure.dtype.kind not in "fiu":
+                raise ValueError(f"confidences of {name} of shape {sure.shape} for {count} frames")
+            confidence[:, known[1]] = np.nan_to_num(np.array(sure, np.float64))
     # Who is not sure of the wrist has no hand.
     joints[~(confidence[:, WRIST] > 0)] = np.nan
     return hand_rows(joints, confidence=confidence)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from corporeal.array_file import ArrayFileError, npy_shape, read_npy
 from corporeal.files import refuse_pointer
 from corporeal.geometry import Array
 from corporeal.teleoperation.hands.hand_layout import (
@@ -31,7 +31,7 @@ from corporeal.teleoperation.operator_input import (
 )
 from corporeal.units import SECOND_NS
 
-_MAX_BYTES = 512 << 20
+_MAX_BYTES = 128 << 20
 # The names of one thing in MediaPipe's interfaces for Python, the web and its older solutions.
 _WORLD = ("hand_world_landmarks", "handWorldLandmarks", "worldLandmarks", "world_landmarks",
           "multi_hand_world_landmarks")  # fmt: skip
@@ -49,7 +49,7 @@ def accepts(path: Path) -> bool:
         return False
     refuse_pointer(path)
     if path.suffix == ".npy":
-        return _shape(path)[1:] in ((21, 3), (21, 4))
+        return npy_shape(path)[1:] in ((21, 3), (21, 4))
     with path.open("rb") as file:
         head = file.read(1 << 16)
     return any(f'"{name}"'.encode() in head for name in (*_WORLD, *_PICTURE))
@@ -59,9 +59,18 @@ def read(path: Path) -> Iterator[OperatorInput]:
     """The frames, each hand relative to its wrist: where that is in the room no picture tells."""
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise ValueError("more than 512 MiB")
+            raise ValueError("more than 128 MiB")
         times, hands = _array(path) if path.suffix == ".npy" else _results(path)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        ArrayFileError,
+        OSError,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise InputError(
             f"hands {path}, got {error}; expected 21 points of each hand in metres with their "
             "times. Export them again."
@@ -69,21 +78,11 @@ def read(path: Path) -> Iterator[OperatorInput]:
     yield from operator_inputs(np.round(times * SECOND_NS).astype(np.int64), None, hands)
 
 
-def _shape(path: Path) -> tuple[int, ...]:
-    try:
-        with path.open("rb") as file:
-            version = npy.read_magic(file)
-            reader = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            return tuple(reader(file)[0])
-    except (OSError, ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-        return ()
-
-
 def _array(path: Path) -> tuple[Array, dict[Side, HandRows]]:
     """An array without names: the order and the side are told by the points, or refused."""
-    points = np.asarray(np.load(path, allow_pickle=False), np.float64)[..., :3]
+    points = np.asarray(read_npy(path), np.float64)[..., :3]
     beside = path.with_suffix(".json")
-    about = json.loads(beside.read_bytes()) if beside.is_file() else {}
+    about = json.loads(_head_of(beside)) if beside.is_file() else {}
     rate = next((about[name] for name in _RATES if name in about), None)
     if not isinstance(rate, int | float) or not 0 < rate < 1e4:
         raise ValueError(f'no rate beside it ({beside.name} with "fps")')
@@ -100,6 +99,12 @@ def _array(path: Path) -> tuple[Array, dict[Side, HandRows]]:
         raise ValueError(f"a hand that is called {stated} and bends its fingers as the {side} one")
     chosen: Side = "left" if stated == "left" else "right"
     return np.arange(len(points)) / rate, {chosen: hand_rows(joints, is_relative=True)}
+
+
+def _head_of(path: Path) -> bytes:
+    refuse_pointer(path)
+    with path.open("rb") as file:
+        return file.read(1 << 16)
 
 
 def _results(path: Path) -> tuple[Array, dict[Side, HandRows]]:

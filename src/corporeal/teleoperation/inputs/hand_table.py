@@ -76,7 +76,7 @@ def read(path: Path) -> Iterator[OperatorInput]:
             raise ValueError(f"a {name} that is no number or goes back")
         hands = {side: _hand(header, table, side) for side in _sides(header)}
         head = _head(titles, table)
-    except (OSError, ValueError, csv.Error) as error:
+    except (OSError, ValueError, ArithmeticError, csv.Error) as error:
         raise InputError(
             f"hands {path}, got {error}. Expected columns such as time_s, left_wrist_x, "
             "left_thumb_tip_y, head_x, head_qw: x ahead, y left, z up. Name them in the first line."
@@ -147,7 +147,7 @@ def _table(path: Path) -> tuple[list[str], Array]:
         raise ValueError("more than 1 GiB")
     with path.open(newline="", encoding="utf-8-sig") as file:
         rows = csv.reader(file)
-        header = [title.strip() for title in next(rows)]
+        header = [title.strip() for title in next(rows, [])]
         values: list[list[float]] = []
         for row in rows:
             if len(row) != len(header) or len(values) >= _MAX_ROWS:

@@ -38,7 +38,7 @@ from corporeal.teleoperation.operator_input import (
 PROFILE, HEADSET, METADATA = (
     "umetrack_hand_user_profile.json", "headset_trajectory.csv", "metadata.json",
 )  # fmt: skip
-_MAX_BYTES = 512 << 20
+_MAX_BYTES = 128 << 20
 _ANGLES, _FINGERS, _EACH, _BONES = 20, 5, 4, 17
 # The head is where its trajectory was told at most so long before or after, ns.
 _NEAR_NS = 100_000_000
@@ -79,7 +79,7 @@ def read(path: Path) -> Iterator[OperatorInput]:
         refuse_pointer(needed)
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise ValueError("more than 512 MiB")
+            raise ValueError("more than 128 MiB")
         with path.open(encoding="utf-8") as file:
             lines = [json.loads(line) for line in file if line.strip()]
         times = np.array([int(line["timestamp_ns"]) for line in lines], np.int64)
@@ -96,7 +96,15 @@ def read(path: Path) -> Iterator[OperatorInput]:
             hands = {
                 side: replace(rows, joints=rows.joints @ room.T) for side, rows in hands.items()
             }
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (
+        OSError,
+        ValueError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise InputError(
             f"hands {path}, got what cannot be read ({error}); expected poses, profile and "
             "trajectory of one recording of HOT3D. Download it again."
