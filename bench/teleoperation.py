@@ -1,6 +1,7 @@
-"""Teleoperation's targets: time of a step, violations, jerk, reach, hold; T-a to T-e.
+"""Teleoperation's targets: time of a step, violations, jerk, reach, hold, stop, latency, balance.
 
-`python -m bench.teleoperation --commands 20000 [--capture CAPTURE]` prints a table.
+`python -m bench.teleoperation --commands 20000 [--capture CAPTURE]` prints a table;
+`--stops 100 --stands 10 --latency` drive the simulated robot, which takes about real time.
 """
 
 from __future__ import annotations
@@ -16,8 +17,16 @@ import numpy as np
 from corporeal.embodiment import collision, open_robot
 from corporeal.embodiment.engines import import_pinocchio
 from corporeal.geometry import Array
+from corporeal.signal.lag import Lag, lag
 from corporeal.teleoperation.arm_model import ArmModel
 from corporeal.teleoperation.clearance import Clearance, floor
+from corporeal.teleoperation.control_loop import (
+    VIRTUAL_START_NS,
+    AskedCommand,
+    ControlLoop,
+    open_session,
+    play,
+)
 from corporeal.teleoperation.hand_objective import HandGoal, HandObjective, JointObjective
 from corporeal.teleoperation.operator_input import (
     InputTimes,
@@ -26,12 +35,15 @@ from corporeal.teleoperation.operator_input import (
     Side,
     read_inputs,
 )
+from corporeal.teleoperation.robot_link import LinkOptions, robot_drivers
 from corporeal.teleoperation.safety_filter import Objective, SafetyFilter
 from corporeal.teleoperation.session import BodyState, TeleoperationSession
 
 DT_S, TICK_NS = 0.01, 10_000_000
 # Of the independent checker: less than this between two links is a violation, m.
 LEAST_M = 0.005
+# A pelvis lower than this is that of a robot that fell, or is on its way, m.
+STANDS_M = 0.65
 
 
 def make_limb() -> SafetyFilter:
@@ -184,12 +196,119 @@ def hold_times(trials: int, seed: int) -> Array:
     return np.array(found)
 
 
+def latency(seconds: float = 20.0) -> tuple[Lag, Lag]:
+    """How late the right hand is told, and moves, behind a person who moves it within reach."""
+    rng, loop = np.random.default_rng(3), _simulated(1)
+    home = np.array([0.3, -0.2, 1.2, 1.0, 0.0, 0.0, 0.0])
+    hertz, phases = rng.uniform(0.2, 2.5, (3, 6)), rng.uniform(0, 6.28, (3, 6))
+    person: list[Array] = []
+    told: list[Array] = []
+    moved: list[Array] = []
+    times: list[float] = []
+    for number in range(1, round(seconds * 100)):
+        time_s = number / 100
+        waves = np.sin(6.283 * hertz * time_s + phases) / hertz
+        pose = home.copy()
+        pose[:3] += 0.015 * min(1.0, time_s) * waves.sum(axis=1)
+        loop.offer(_input(number, pose, clutch=time_s > 0.2))
+        turn = loop.turn(VIRTUAL_START_NS + number * TICK_NS)
+        if time_s < 1.0:
+            continue
+        arms = loop.session.limb.arms
+        arms.move_body(turn.body.joints, turn.body.base)
+        turned = arms.base_rotation.T
+        for angles, places in ((turn.tick.arms.positions, told),
+                               (turn.body.joints[arms.columns], moved)):  # fmt: skip
+            arms.place(angles)
+            places.append(turned @ (arms.hand("right")[0] - arms.base[:3]))
+        person.append(pose[:3])
+        times.append(time_s)
+    given = np.array(person), np.array(times)
+    one, two = (lag(*given, np.array(rows), times, max_lag_s=0.5, band_hz=(0.2, 6.0))
+                for rows in (told, moved))  # fmt: skip
+    return one, two
+
+
+def stops(trials: int, seed: int) -> tuple[int, int, int]:
+    """Emergency stops at any moment of a wild motion: within a tick, still latched, standing."""
+    rng, at_once, latched, standing = np.random.default_rng(seed), 0, 0, 0
+    loop = _simulated(seed)
+    now_ns, number = VIRTUAL_START_NS, 0
+    for _ in range(trials):
+        loop.link.put_back()
+        loop.session.ask("reset", now_ns)
+        body = loop.link.read(now_ns)
+        loop.session.limb.start_at(body.joints[loop.session.limb.arms.columns])
+        stop_at = int(rng.integers(30, 150))
+        for step in range(stop_at + 200):
+            number, now_ns = number + 1, now_ns + TICK_NS
+            pose = np.array([*rng.normal((0.3, -0.2, 1.2), 0.15), 1.0, 0.0, 0.0, 0.0])
+            loop.offer(_input(number, pose, clutch=step > 5))
+            if step == stop_at:
+                loop.offer(AskedCommand("stop", "bench", now_ns))
+            turn = loop.turn(now_ns)
+            if step == stop_at:
+                at_once += int(turn.tick.state == "stopped")
+        latched += int(turn.tick.state == "stopped" and not turn.tick.arms.rates.any())
+        standing += int(turn.body.base[2] > STANDS_M)
+        # The clutch has to be let go before a stop is reset.
+        number, now_ns = number + 1, now_ns + TICK_NS
+        loop.offer(_input(number, pose, clutch=False))
+        loop.turn(now_ns)
+    return at_once, latched, standing
+
+
+def stands(capture: Path, seeds: int, seconds: float) -> int:
+    """Of so many robots, each with a scene and noise of its own, those that stand to the end."""
+    standing, rows = 0, list(read_inputs(capture))
+    length_ns = rows[-1].times.received_ns - rows[0].times.received_ns + 20_000_000
+    repeated = [
+        replace(row, sequence=number * len(rows) + place, times=replace(
+            row.times, received_ns=row.times.received_ns + number * length_ns,
+            device_ns=row.times.device_ns + number * length_ns))
+        for number in range(int(seconds * 1e9 // length_ns) + 1)
+        for place, row in enumerate(rows)
+    ]  # fmt: skip
+    for seed in range(seeds):
+        turns = play(_simulated(seed), repeated, seconds=seconds)
+        standing += int(min(turn.body.base[2] for turn in turns) > STANDS_M)
+    return standing
+
+
+def _simulated(seed: int) -> ControlLoop:
+    link = robot_drivers()["sim"].open(LinkOptions(seed=seed))
+    return ControlLoop(open_session(link), link)
+
+
+def _input(number: int, pose: Array, *, clutch: bool) -> OperatorInput:
+    now_ns = VIRTUAL_START_NS + number * TICK_NS
+    hand = OperatorHand("controller", 1, pose, clutch=clutch)
+    return OperatorInput(number, InputTimes(now_ns, now_ns), right=hand)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--commands", type=int, default=20_000)
     parser.add_argument("--capture", type=Path)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--stops", type=int, default=0)
+    parser.add_argument("--stands", type=int, default=0, help="robots, 60 s of the capture each")
+    parser.add_argument("--latency", action="store_true")
     given = parser.parse_args()
+    if given.latency:
+        told, moved = latency()
+        print(f"| a hand within reach: to command, to motion | {1e3 * told.seconds:.1f}, "
+              f"{1e3 * moved.seconds:.1f} ms | 15, 50 ms |")  # fmt: skip
+    if given.stops:
+        at_once, latched, standing = stops(given.stops, given.seed)
+        print(f"| stops within a tick, latched and at rest, standing | {at_once}, {latched}, "
+              f"{standing} of {given.stops} | all |", flush=True)  # fmt: skip
+    if given.stands and given.capture is not None:
+        standing = stands(given.capture, given.stands, 60.0)
+        print(f"| 60 s of captured arms, standing | {standing} of {given.stands} | all |",
+              flush=True)  # fmt: skip
+    if not given.commands:
+        return
     violations, least, seconds = attack(given.commands, given.seed)
     print(f"| violations, adversarial commands | {violations} of {given.commands} | 0 |")
     print(f"| least distance, independent checker | {1e3 * least:.1f} mm | 5 mm |")

@@ -8,6 +8,7 @@ from tests.teleoperation.captures import quest_inputs
 
 from corporeal.embodiment import collision
 from corporeal.errors import CorporealError
+from corporeal.signal.lag import lag
 from corporeal.teleoperation.control_loop import (
     TICK_NS,
     AskedCommand,
@@ -17,6 +18,7 @@ from corporeal.teleoperation.control_loop import (
     open_session,
     play,
 )
+from corporeal.teleoperation.latency import LatencyMeter
 from corporeal.teleoperation.operator_input import InputTimes
 from corporeal.teleoperation.operator_message import Command, JointMessage
 from corporeal.teleoperation.robot_link import LinkOptions, RobotLink, robot_drivers
@@ -122,3 +124,36 @@ def test_another_page_begins_anew_and_moves_nothing(loop: ControlLoop) -> None:
 def test_a_recording_without_frames_is_refused(loop: ControlLoop) -> None:
     with pytest.raises(CorporealError, match="no frames"):
         play(loop, [])
+
+
+def test_a_leader_arm_is_followed_at_its_own_speed(loop: ControlLoop) -> None:
+    names = tuple(loop.session.limb.arms.names)
+    elbow, held = names.index("left_elbow_joint"), loop.session.limb.positions.copy()
+    loop.offer(OperatorArrived(TICK_NS, {"leader": names}))
+    asked, told, seconds = [], [], []
+    for number in range(2, 1200):
+        now_ns = number * TICK_NS
+        wanted = held.copy()
+        if number > 150:
+            time_s = (number - 150) / 100
+            wanted[elbow] += 0.15 * np.sin(2 * np.pi * 0.7 * time_s) * min(1.0, time_s)
+            wanted[elbow] += 0.05 * np.sin(2 * np.pi * 1.9 * time_s) * min(1.0, time_s)
+        loop.offer(JointMessage(0, number, InputTimes(now_ns, now_ns), wanted))
+        if number == 4:
+            loop.offer(AskedCommand("engage", "", now_ns))
+        turn = loop.turn(now_ns)
+        if number > 150:
+            asked.append(wanted[elbow])
+            told.append(turn.tick.arms.positions[elbow])
+            seconds.append(now_ns / 1e9)
+    late = lag(asked, seconds, told, seconds, band_hz=(0.2, 6.0))
+    assert late.confidence > 0.9
+    assert late.seconds < 0.010, "a tick, where 45 ms were without its speed"
+
+
+def test_an_input_is_as_old_as_the_compared_clocks_say() -> None:
+    meter = LatencyMeter()
+    times = InputTimes(device_ns=5_000_000, received_ns=1_040_000_000, sent_ns=6_000_000)
+    assert meter.see(times, 1_044_000_000) == pytest.approx((0.001, 0.004))
+    meter.offset_ns = 1_000_000_000
+    assert meter.see(times, 1_044_000_000) == pytest.approx((0.035, 0.004))

@@ -174,6 +174,8 @@ def test_text_messages_are_read() -> None:
         stop = json.dumps({"kind": "command", "command": command})
         assert read_text(stop) == PageCommand(command)
     assert read_text('{"kind": "ping", "sent_ms": 12.5}') == PagePing(12.5)
+    told = '{"kind": "ping", "sent_ms": 1, "host_offset_ms": 1763510400000.5, "round_trip_ms": 2}'
+    assert read_text(told) == PagePing(1.0, 1763510400000.5, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,8 @@ def test_text_messages_are_read() -> None:
     [
         "", "[]", "{}", '{"kind": "jump"}', '{"kind": "command", "command": "jump"}',
         '{"kind": "command", "command": ["stop"]}', '{"kind": "hello", "version": 2}',
-        '{"kind": "ping", "sent_ms": NaN}', '{"kind": "ping"}', "[" * 9000, "x" * 20000,
+        '{"kind": "ping", "sent_ms": NaN}', '{"kind": "ping"}',
+        '{"kind": "ping", "sent_ms": 1, "host_offset_ms": 9e13}', "[" * 9000, "x" * 20000,
         '{"kind": "hello", "version": 1, "joint_streams": {"a": []}}',
     ],
 )  # fmt: skip

@@ -257,7 +257,7 @@ def test_a_leader_arm_finds_its_quarter_turns_and_refuses_another_pose(limb: Saf
     leader.update(turned, 0)
     leader.align(robot)
     asked = robot.copy()
-    leader.lead(asked)
+    leader.lead(asked, np.zeros(len(asked)))
     assert np.abs(asked - robot).max() < 0.06
     leader.update(turned + 0.6, 0)
     with pytest.raises(InputError, match="degrees"):

@@ -17,7 +17,12 @@ from corporeal.capture.operator_mark import OperatorMark
 from corporeal.capture.recorder import Recorder
 from corporeal.geometry import quaternion_from_matrix
 from corporeal.schema import Part, Schema, Stream, roles
-from corporeal.teleoperation.control_loop import AskedCommand, LoopTurn, OperatorArrived
+from corporeal.teleoperation.control_loop import (
+    AskedCommand,
+    DeviceClock,
+    LoopTurn,
+    OperatorArrived,
+)
 from corporeal.teleoperation.latency import LatencyMeter
 from corporeal.teleoperation.operator_input import SIDES, OperatorInput
 from corporeal.teleoperation.operator_message import JointMessage, write_joints, write_message
@@ -40,7 +45,7 @@ class OperatedRobot:
 
     `see` and `see_picture` are listeners of the loop and of the cameras, `mark` says that a
     demonstration begins or ends. `source` is what a recorder reads. With `has_policy` there are
-    streams of what a policy wanted, whoever drove.
+    streams of what a policy wanted, whoever drove; `columns` are the joints that are commanded.
     """
 
     link: RobotLink
@@ -49,6 +54,7 @@ class OperatedRobot:
     is_live: bool
     facts: Mapping[str, Any] = field(default_factory=dict)
     has_policy: bool = False
+    columns: tuple[int, ...] = ()
     lost: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -75,6 +81,7 @@ class OperatedRobot:
                 *self._told(),
                 *(self._wanted_by_policy() if self.has_policy else ()),
                 *_operated(),
+                self._joint_goal(),
             ),
         )
         return Rig(schema, self.link.robot, metadata={"mode": "teleoperation", **self.facts})
@@ -97,6 +104,8 @@ class OperatedRobot:
             self._put(f"actions/{roles.BASE_VELOCITY}", now_ns, sent.velocity)
         if turn.tick.policy is not None and self.has_policy:
             self._see_policy(turn.tick.policy, turn)
+        if turn.tick.asked is not None and turn.tick.driver == "human":
+            self._put("debug/joint_goal", now_ns, turn.tick.asked)
         for given in turn.given:
             self._see_given(given, turn)
         for event in turn.tick.events:
@@ -135,7 +144,13 @@ class OperatedRobot:
         if isinstance(given, AskedCommand):
             self._say(now_ns, {"command": given.command, "reason": given.reason})
             return
+        if isinstance(given, DeviceClock):
+            self._meter.offset_ns = given.offset_ns
+            found = np.array([given.offset_ns, given.round_trip_ns], np.int64)
+            self._put("debug/operator_clock", now_ns, found)
+            return
         if isinstance(given, OperatorArrived):
+            self._meter.offset_ns = None
             self._say(now_ns, {"event": "another page drives", "cause": ""})
             return
         raw = write_message(given) if isinstance(given, OperatorInput) else write_joints(given)
@@ -202,6 +217,13 @@ class OperatedRobot:
             *grippers,
             *((velocity,) if self._has_legs else ()),
         )
+
+    def _joint_goal(self) -> Stream:
+        """What leader arms ask of the commanded joints, before the safety filter."""
+        names = tuple(self.link.robot.joint_names[column] for column in self.columns)
+        return Stream(name="joint_goal", group="debug", shape=(len(names),), components=names,
+                      unit="rad", optional=True,
+                      description="where leader arms want the joints")  # fmt: skip
 
     @property
     def _has_legs(self) -> bool:
@@ -273,7 +295,10 @@ def _operated() -> tuple[Stream, ...]:
                components=_TIMES, description=times, optional=True),
         Stream(name="operator_latency", group="debug", shape=(2,), unit="s", optional=True,
                components=("input", "command"),
-               description="later than the quickest message; from reception to command"),
+               description="from frame to reception, from reception to command"),
+        Stream(name="operator_clock", group="debug", dtype="int64", shape=(2,), unit="1",
+               components=("offset", "round_trip"), optional=True,
+               description="ns; the host's clock ahead of the device's, to half the round trip"),
         Stream(name="operator_events", group="debug", kind="text", optional=True,
                description="states, causes and commands, each a line of JSON"),
     )  # fmt: skip

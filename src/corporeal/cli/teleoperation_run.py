@@ -351,6 +351,7 @@ class TeleoperationProgram:
             facts={**self.link.facts, **self._policy_facts(),
                    "speed_share": self.terms.speed_share},
             has_policy=self.policy is not None,
+            columns=tuple(self.session.limb.arms.columns.tolist()),
         )  # fmt: skip
         self.takes = TakeRecorder(self.terms, self.link, source, self.summary, self.server.tell)
         self.takes.loop = self.loop

@@ -28,7 +28,13 @@ from corporeal.studio import errors
 from corporeal.studio.access.guard import Guard
 from corporeal.studio.access.local_peer import is_other_user
 from corporeal.studio.settings import StudioSettings
-from corporeal.teleoperation.control_loop import AskedCommand, Given, LoopTurn, OperatorArrived
+from corporeal.teleoperation.control_loop import (
+    AskedCommand,
+    DeviceClock,
+    Given,
+    LoopTurn,
+    OperatorArrived,
+)
 from corporeal.teleoperation.operator_message import (
     PageCommand,
     PageHello,
@@ -235,6 +241,10 @@ class OperatorServer:
         said = read_text(message)
         if isinstance(said, PagePing):
             page.say({"kind": "pong", "sent_ms": said.sent_ms, "host_ns": received_ns})
+            if self._driver is page and said.host_offset_ms is not None:
+                offset_ns = round(said.host_offset_ms * 1e6)
+                round_trip_ns = round((said.round_trip_ms or 0.0) * 1e6)
+                self.desk.offer(DeviceClock(received_ns, offset_ns, round_trip_ns))
         elif isinstance(said, PageHello):
             self._greet(page, said, received_ns)
         elif isinstance(said, PageCommand):

@@ -55,7 +55,16 @@ class OperatorArrived:
     device: str = ""
 
 
-Given = OperatorInput | JointMessage | AskedCommand | OperatorArrived
+@dataclass(frozen=True)
+class DeviceClock:
+    """How far the host's clock is ahead of the device's, to half a round trip."""
+
+    time_ns: int
+    offset_ns: int
+    round_trip_ns: int
+
+
+Given = OperatorInput | JointMessage | AskedCommand | OperatorArrived | DeviceClock
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +219,8 @@ class ControlLoop:
         session = self.session
         if isinstance(given, OperatorInput):
             session.receive(given)
+        elif isinstance(given, DeviceClock):
+            return None  # Of interest to who records and who reports.
         elif isinstance(given, OperatorArrived):
             return self._greet(given)
         elif isinstance(given, JointMessage):

@@ -16,6 +16,8 @@ from corporeal.teleoperation.operator_input import InputError
 QUARTER_RAD = np.pi / 2
 # Farther from the robot than this after the offsets are taken out, a leader is not aligned, rad.
 ALIGNED_RAD = 0.35
+# Speeds are smoothed by so much; after so long without a sample there are none, s.
+_SMOOTH_S, _LOST_S = 0.01, 0.1
 
 
 @dataclass
@@ -31,12 +33,20 @@ class LeaderArm:
     offsets: Array
     is_ready: bool = False
     angles: Array = field(default_factory=lambda: np.zeros(0))
+    rates: Array = field(default_factory=lambda: np.zeros(0))
     received_ns: int = 0
 
     def update(self, joints: Array, received_ns: int) -> None:
         """Take a sample; one of another length, or that is not finite, is left out."""
-        if joints.shape == self.columns.shape and np.isfinite(joints).all():
-            self.angles, self.received_ns = joints.astype(np.float64), received_ns
+        if joints.shape != self.columns.shape or not np.isfinite(joints).all():
+            return
+        seconds = (received_ns - self.received_ns) / 1e9
+        if self.angles.shape != joints.shape or not 0 < seconds < _LOST_S:
+            self.rates = np.zeros(len(joints))
+        else:
+            share = seconds / (seconds + _SMOOTH_S)
+            self.rates = self.rates + share * ((joints - self.angles) / seconds - self.rates)
+        self.angles, self.received_ns = joints.astype(np.float64), received_ns
 
     def align(self, robot: Array) -> None:
         """Find the offsets while person and robot (n,) hold the same pose; raises InputError."""
@@ -54,9 +64,10 @@ class LeaderArm:
             )
         self.is_ready = True
 
-    def lead(self, asked: Array) -> None:
-        """Write what it wants into `asked` (n,), what is asked of the commanded joints."""
+    def lead(self, asked: Array, rates: Array) -> None:
+        """Write what it wants, and how fast that moves, into what is asked of the joints (n,)."""
         asked[self.columns] = self.signs * self.angles + self.offsets
+        rates[self.columns] = self.signs * self.rates
 
 
 def leader_of(

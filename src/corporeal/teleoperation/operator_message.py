@@ -37,6 +37,8 @@ _MOST_BUTTONS, _MOST_AXES, _MOST_JOINTS = 16, 8, 256
 # Metres and the like: beyond this a number is no place in a room.
 _FARTHEST = 1e3
 _MS = 1_000_000
+# Nanoseconds of later times than this would not fit into 64 bits.
+_LATEST_MS = 4e12
 _LONGEST_MESSAGE = 1 << 14
 
 
@@ -230,9 +232,14 @@ class PageCommand:
 
 @dataclass(frozen=True)
 class PagePing:
-    """A page measures the way: it is answered at once with the host's time."""
+    """A page measures the way: it is answered at once with the host's time.
+
+    `host_offset_ms` is how far it found the host's clock ahead of its own, to half `round_trip_ms`.
+    """
 
     sent_ms: float
+    host_offset_ms: float | None = None
+    round_trip_ms: float | None = None
 
 
 def read_text(message: str) -> PageHello | PageCommand | PagePing:
@@ -247,7 +254,11 @@ def read_text(message: str) -> PageHello | PageCommand | PagePing:
     if kind == "hello":
         return _read_hello(values)
     if kind == "ping":
-        return PagePing(_number(values, "sent_ms"))
+        found = [None if values.get(name) is None else _number(values, name)
+                 for name in ("host_offset_ms", "round_trip_ms")]  # fmt: skip
+        if any(value is not None and abs(value) > _LATEST_MS for value in found):
+            raise InputError("host_offset_ms, got no time of this century; expected milliseconds.")
+        return PagePing(_number(values, "sent_ms"), *found)
     if kind != "command":
         raise InputError("message, got another kind; expected hello, command or ping.")
     name = values.get("command")

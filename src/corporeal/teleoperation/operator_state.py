@@ -13,7 +13,7 @@ import numpy as np
 from corporeal.geometry import Array, quaternion_from_matrix
 from corporeal.schema import roles
 from corporeal.teleoperation.arm_model import ArmModel
-from corporeal.teleoperation.control_loop import LoopTurn
+from corporeal.teleoperation.control_loop import DeviceClock, LoopTurn, OperatorArrived
 from corporeal.teleoperation.latency import LatencyMeter
 from corporeal.teleoperation.operator_input import SIDES, OperatorInput, Side
 from corporeal.teleoperation.operator_message import VERSION
@@ -89,6 +89,10 @@ class StateReport:
         if self._rest_m is None:
             self._rest_m = {(first, second): far for first, second, far in turn.tick.arms.near}
         for given in turn.given:
+            if isinstance(given, DeviceClock):
+                self._meter.offset_ns = given.offset_ns
+            elif isinstance(given, OperatorArrived):
+                self._meter.offset_ns = None
             if not isinstance(given, OperatorInput):
                 continue
             made = self._meter.see(given.times, turn.commanded_ns)

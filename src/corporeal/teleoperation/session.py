@@ -135,6 +135,7 @@ class TeleoperationSession:
         self._asked_from: tuple[int, Array] | None = None
         self._policy: PolicyAction | None = None
         self._blocked = ""
+        self._asked_rates = np.zeros(len(limb.positions))
         self._asked_to_follow = False
         self._released: dict[Side, bool] = dict.fromkeys(SIDES, True)
         self._heading: Array | None = None
@@ -283,7 +284,7 @@ class TeleoperationSession:
         if asked is not None and free:
             if self.state == "inert":
                 self._enter("engaged", "", now_ns)
-            return {}, asked, JointObjective(self._blended(asked, now_ns), np.zeros(len(asked)))
+            return {}, asked, self._blended(asked, now_ns)
         if self.state == "engaged" and not self._asked_to_follow:
             self._enter("inert", "", now_ns)
         return {}, asked, None
@@ -318,8 +319,9 @@ class TeleoperationSession:
         if not active or not self._asked_to_follow or self._blocked:
             return None
         asked = self.limb.positions.copy()
+        self._asked_rates = np.zeros(len(asked))
         for leader in active:
-            leader.lead(asked)
+            leader.lead(asked, self._asked_rates)
         return asked
 
     def _asked_by_policy(self) -> Array | None:
@@ -327,16 +329,17 @@ class TeleoperationSession:
         if self._policy is None or self._blocked:
             return None
         joints = self._policy.joints
+        self._asked_rates = np.zeros(len(joints))
         return np.where(np.isfinite(joints), joints, self.limb.positions)
 
-    def _blended(self, asked: Array, now_ns: int) -> Array:
+    def _blended(self, asked: Array, now_ns: int) -> JointObjective:
         """From where the arms were to what is asked, smoothly, so that nothing lurches."""
         if self._asked_from is None:
             self._asked_from = now_ns, self.limb.positions.copy()
         begun_ns, start = self._asked_from
         share = min((now_ns - begun_ns) / 1e9 / BLEND_S, 1.0)
         share = share * share * (3.0 - 2.0 * share)
-        return np.asarray(start + share * (asked - start))
+        return JointObjective(start + share * (asked - start), share * self._asked_rates)
 
     def _watch_clutch(self, now_ns: int) -> None:
         """Whoever takes up the clutch, or engages, has the robot from the policy at once."""
