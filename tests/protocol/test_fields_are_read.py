@@ -18,8 +18,9 @@ from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.rig import TeamDocuments
 from corporeal.cli.commands.record import _trigger
 from corporeal.protocol import Protocol, protocol
-from corporeal.protocol.card import operator_card
+from corporeal.protocol.card import card_places, operator_card
 from corporeal.protocol.coverage import Factor
+from corporeal.protocol.design import draw_conditions, make_design
 from corporeal.quality import Subject
 from corporeal.quality.assessment import RULES, assess
 from corporeal.quality.batch import Batch
@@ -47,7 +48,15 @@ prohibited:
 randomisation: {object_xyz: [0.3, 0, 0.7], joint_rad: 0.2, description: anywhere}
 cameras: [{name: head_left, frame: torso_link, xyz: [0, 0, 0], rpy: [0, 0, 0]},
           {name: spare, optional: true}]
-factors: [{name: hand, levels: [left, right], shares: [0.5, 0.5], field: variation.hand}]
+factors:
+  - {name: hand, levels: [left, right], shares: [0.5, 0.5], field: variation.hand,
+     at_least: {left: 1}, at_most: {left: 9}, change_min: 2,
+     places: {left: {xyz: [0.3, 0, 0.7], radius_m: 0.02, yaw_rad: 0, yaw_range_rad: 0.1}}}
+  - {name: light, levels: [day, dusk]}
+continuous: [{name: height, axes: {z_m: [0.6, 0.9]}, places_object: false}]
+design:
+  {episodes: 6, repeats: 1, per_shift: 20, forbidden: [{hand: left, light: dusk}],
+   required: [{levels: {hand: right, light: day}, episodes: 1}]}
 interfaces: [{interface: vr, speed: slowly, grip: gently, recovery: let go}]
 approach_diversity_rad: 0.4
 edge_case_share: 0.1
@@ -98,6 +107,10 @@ def test_every_field_is_read_outside_the_protocol(
     _record(rules, tmp_path)
     lines = operator_card(rules, interface="vr")
     assert any("vr, recovery: let go" in line for line in lines)
+    made = make_design(rules)
+    draw_conditions(rules, made.episodes[0], [], np.random.default_rng(0))
+    draw_conditions(rules, {"hand": "left"}, [], np.random.default_rng(0))
+    card_places(rules)
     place = {"xyz": [1, 0, 0], "rpy": [0, 0, 0], "frame": "torso_link"}
     one = marked(interface="vr", edge_case="It falls over", cameras={"head_left": place})
     stamps = one.signals[STATE].time_ns
@@ -114,8 +127,9 @@ def test_every_field_is_read_outside_the_protocol(
     for part in PARTS:
         for name in part.__pydantic_fields__.keys() - {"document", "version", "description"}:
             modules = readers.get((part.__name__, name), set())
-            # The card is read by people, the plan of factors by the pages of coverage.
+            # The card is read by people, the plan of factors by whoever designs and counts.
             used = {module for module in modules if module.startswith("corporeal.") and (
-                not module.startswith("corporeal.protocol.") or module in (
-                    "corporeal.protocol.card", "corporeal.protocol.coverage"))}  # fmt: skip
+                not module.startswith("corporeal.protocol.") or module.startswith((
+                    "corporeal.protocol.card", "corporeal.protocol.coverage",
+                    "corporeal.protocol.design")))}  # fmt: skip
             assert used, f"{part.__name__}.{name} is read by nothing"

@@ -1,6 +1,7 @@
 from . import calibration as calibration
 from . import card as card
 from . import coverage as coverage
+from . import design as design
 from . import protocol as protocol
 from . import verification as verification
 from .calibration import Calibration as Calibration

@@ -1,9 +1,11 @@
-"""The protocol as an operator reads it before a session: what to do, how, and what not to."""
+"""What an operator reads: the protocol before a session, a card before every episode."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import degrees
+from typing import Any
 
 from corporeal.protocol.protocol import MEASURED, InterfaceInstruction, Protocol
 
@@ -13,6 +15,100 @@ _RULES = {
     "keep_as_failure": "keep it as a failure",
     "discard": "throw the episode away",
 }
+
+
+@dataclass(frozen=True)
+class CardPlace:
+    """A place on the table, for the picture of a card: the middle of a level, how wide it is."""
+
+    level: str
+    x_m: float
+    y_m: float
+    radius_m: float
+
+
+@dataclass(frozen=True)
+class EpisodeCard:
+    """What one episode of a campaign is to be; `number` of `planned` counts accepted ones.
+
+    `asked` says where the object is to lie (object_xyz, object_yaw_rad); `changes` what has to be
+    changed at the station before it begins; `places` draw the table.
+    """
+
+    id: str
+    campaign: str
+    number: int
+    planned: int
+    levels: Mapping[str, str]
+    instruction: str
+    prohibited: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    asked: Mapping[str, Any] | None = None
+    values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    places: tuple[CardPlace, ...] = ()
+    place: str | None = None
+
+    def facts(self, protocol: Protocol) -> dict[str, Any]:
+        """Metadata of the episode that follows the card: every level where its factor has it."""
+        facts: dict[str, Any] = {
+            "card": {"id": self.id, "campaign": self.campaign, "levels": dict(self.levels)},
+            "instruction": self.instruction,
+            **{name: dict(values) for name, values in self.values.items()},
+        }
+        if self.asked is not None:
+            facts["asked"] = dict(self.asked)
+        for factor in protocol.factors:
+            if factor.name in self.levels:
+                _put(facts, (factor.field or factor.name).split("."), self.levels[factor.name])
+        return facts
+
+
+def _put(facts: dict[str, Any], path: Sequence[str], value: str) -> None:
+    here = facts
+    for step in path[:-1]:
+        here = here.setdefault(step, {})
+    here[path[-1]] = value
+
+
+def card_words(protocol: Protocol, levels: Mapping[str, str]) -> str:
+    """The instruction of a card: a wording whose {placeholders} the levels fill, else the goal."""
+    for text in protocol.task.instructions:
+        try:
+            words = text.format_map(dict(levels))
+        except (KeyError, ValueError, IndexError, AttributeError):
+            continue  # It speaks of something that is no factor.
+        if words != text:
+            return words
+    plain = [text for text in protocol.task.instructions if "{" not in text]
+    return plain[0] if plain else protocol.task.goal
+
+
+def card_places(protocol: Protocol) -> tuple[CardPlace, ...]:
+    """Every place where the object may lie, for the picture of a card."""
+    for factor in protocol.factors:
+        if factor.places:
+            return tuple(
+                CardPlace(level, at.xyz[0], at.xyz[1], at.radius_m)
+                for level, at in factor.places.items()
+            )
+    rule = protocol.randomisation
+    if rule.object_xyz is None:
+        return ()
+    x, y, _ = rule.object_xyz
+    return (CardPlace("", x, y, rule.object_position_m),)
+
+
+def card_place(protocol: Protocol, levels: Mapping[str, str]) -> str | None:
+    """The level that says where the object lies, if one does."""
+    return next((levels.get(each.name) for each in protocol.factors if each.places), None)
+
+
+def prohibitions(protocol: Protocol) -> tuple[str, ...]:
+    """What must not happen, in words."""
+    return tuple(
+        each.description if each.description and each.behaviour in MEASURED else each.behaviour
+        for each in protocol.prohibited
+    )
 
 
 def operator_card(protocol: Protocol, *, interface: str | None = None) -> tuple[str, ...]:

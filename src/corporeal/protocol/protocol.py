@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from corporeal.protocol.coverage import Factor
+from corporeal.protocol.coverage import ContinuousFactor, DesignRules, Factor, check_rules
 from corporeal.schema import Document, Part
 from corporeal.schema.document import Library, Name
 
@@ -209,6 +209,12 @@ class Protocol(Document):
     edge_case_share: Annotated[float, Field(gt=0, le=1)] | None = Field(
         default=None, description="part of a batch that shows edge cases on purpose"
     )
+    continuous: tuple[ContinuousFactor, ...] | None = Field(
+        default=None, description="numbers that are varied on purpose"
+    )
+    design: DesignRules | None = Field(
+        default=None, description="how many episodes, and which combinations of levels"
+    )
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -216,6 +222,7 @@ class Protocol(Document):
             ("approach", [each.name for each in self.approaches]),
             ("camera", [each.name for each in self.cameras]),
             ("factor", [each.name for each in self.factors]),
+            ("continuous factor", [each.name for each in self.continuous or ()]),
             ("prohibition", [str(each.behaviour) for each in self.prohibited]),
             ("edge case", [each.case for each in self.edge_cases]),
             ("interface", [str(each.interface) for each in self.interfaces or ()]),
@@ -225,6 +232,7 @@ class Protocol(Document):
                 raise ValueError(f"{what} {twice[0]!r} is listed twice; expected once")
         if self.duration_s.lowest < 0:
             raise ValueError(f"duration_s starts at {self.duration_s.lowest}; expected 0 or more")
+        check_rules(self.factors, self.continuous or (), self.design)
         return self
 
     @property
