@@ -13,7 +13,8 @@ import pytest
 from hypothesis import settings
 
 from corporeal.capture.driver import Driver, RecordingSource, Rig
-from corporeal.capture.recorder import Recorder, RecorderSettings
+from corporeal.capture.recorder import CardSource, Recorder, RecorderSettings
+from corporeal.capture.rig import TeamDocuments
 from corporeal.capture.trigger import Trigger
 from corporeal.schema import Schema
 
@@ -56,12 +57,16 @@ def recorder(make_driver: Callable[..., Driver], tmp_path: Path) -> Callable[...
         is_live: bool = False,
         trigger: Trigger | None = None,
         on_health: Any = None,
+        team: TeamDocuments | None = None,
+        cards: CardSource | None = None,
         **more: Any,
     ) -> Recorder:
-        chosen = RecorderSettings(tmp_path / "out", metadata={"task": "t", "session": "s"}, **more)
+        facts = {"session": "s"} if team is not None else {"task": "t", "session": "s"}
+        chosen = RecorderSettings(tmp_path / "out", metadata=facts, **more)
         driver = make_driver(read, is_live=is_live)
         source = RecordingSource("rig", driver, Options())
-        return Recorder([source], chosen, trigger=trigger, on_health=on_health)
+        return Recorder([source], chosen, team=team, trigger=trigger, on_health=on_health,
+                        cards=cards)  # fmt: skip
 
     return make
 

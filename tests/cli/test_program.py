@@ -25,12 +25,12 @@ from corporeal.registry import plugins
 from corporeal.testing import Workload
 
 COMMANDS = [
-    "account", "annotate", "audit", "calibrate", "check", "checks", "convert", "dataset", "demo",
-    "document", "export", "failures", "import_", "info", "ingest", "init", "learn", "lineage",
-    "ls", "mark", "migrate", "plot", "record", "recover", "rejudge", "release", "retarget",
-    "retarget_hands", "retarget_live", "review", "robot", "score", "smoke_train", "snapshot",
-    "store", "studio",
-    "sync_test", "teleoperate", "trust", "verify", "watch", "watch_folder",
+    "account", "annotate", "audit", "calibrate", "campaign", "check", "checks", "convert",
+    "dataset", "demo", "design", "document", "export", "failures", "import_", "info", "ingest",
+    "init", "learn", "lineage", "ls", "mark", "migrate", "plot", "record", "recover", "rejudge",
+    "release", "retarget", "retarget_hands", "retarget_live", "review", "robot", "score",
+    "smoke_train", "snapshot", "store", "studio", "sync_test", "teleoperate", "trust", "verify",
+    "watch", "watch_folder",
 ]  # fmt: skip
 
 
@@ -109,6 +109,7 @@ def test_every_command_explains_itself(command: str) -> None:
                      "return", "history", "requeue", "export"],
         "account": ["add", "list", "token", "revoke"],
         "audit": ["verify", "log", "note"],
+        "campaign": ["create", "list", "show", "next", "close"],
         "dataset": ["drop", "keep", "merge", "split"],
         "document": ["check", "show", "diff"],
         "release": ["create", "list", "verify", "diff", "card"],

@@ -12,7 +12,9 @@ from corporeal.episode.facts import CORRECTION, check_mode
 from corporeal.errors import CorporealError
 
 LONGEST_TEXT, LONGEST_NAME = 500, 60
-What = Literal["start", "end", "discard", "outcome", "segment", "note", "answer", "button", "check"]
+What = Literal[
+    "start", "end", "discard", "outcome", "segment", "note", "answer", "button", "check", "refuse"
+]
 
 
 class MarkError(CorporealError):
@@ -22,7 +24,7 @@ class MarkError(CorporealError):
 @dataclass(frozen=True)
 class OperatorMark:
     """One mark: a demonstration begins, ends, is discarded or judged, a segment, a note, a press,
-    or the calibration is to be checked.
+    the calibration is to be checked, or the card of a campaign is refused.
 
     `by` is who made it, where that is known; `ends` says that the demonstration ends with it.
     """
@@ -89,7 +91,7 @@ def why_not(
         return "start: the station is halted, since a check of its calibration failed. Mend it."
     if mark.what == "end" and running is None:
         return "end: nothing is being recorded."
-    needs_take = mark.what not in ("button", "check", "start", "end")
+    needs_take = mark.what not in ("button", "check", "start", "end", "refuse")
     if needs_take and (running is None if mark.what == "segment" else not is_open):
         return f"{mark.what}: no episode is open that it could be of."
     return None
@@ -157,6 +159,10 @@ def _check(_: Mapping[str, Any]) -> OperatorMark:
     return OperatorMark("check")
 
 
+def _refuse(values: Mapping[str, Any]) -> OperatorMark:
+    return OperatorMark("refuse", {"reason": _text(values, "reason")})
+
+
 def _who(values: Mapping[str, Any]) -> str | None:
     name = _text(values, "by", is_needed=False)
     if name is not None and len(name) > LONGEST_NAME:
@@ -198,6 +204,7 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], OperatorMark]] = {
     "answer": _answer,
     "button": _button,
     "check": _check,
+    "refuse": _refuse,
 }
 _FIELDS = {
     "start": (),
@@ -210,4 +217,5 @@ _FIELDS = {
     "answer": ("question", "answer"),
     "button": (),
     "check": (),
+    "refuse": ("reason",),
 }

@@ -27,6 +27,7 @@ from corporeal.capture.trigger import Automatic, Button, Cue, MotionDetector, Tr
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
+from corporeal.protocol.card import EpisodeCard
 from corporeal.units import SECOND_NS
 
 _HEALTH_EVERY_S = 0.25
@@ -78,6 +79,28 @@ class StationWatch(Protocol):
         ...
 
 
+class CardSource(Protocol):
+    """Who knows what a campaign asks for next; nothing of it waits for anybody."""
+
+    @property
+    def card(self) -> EpisodeCard | None:
+        """What to record next."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """Why there is no card; nothing where there is one."""
+        ...
+
+    def take(self) -> EpisodeCard | None:
+        """A take begins: the card that it follows."""
+        ...
+
+    def refuse(self, why: str, by: str | None) -> str | None:
+        """The card cannot be recorded; why that cannot be taken, if so."""
+        ...
+
+
 class Recorder:
     """Runs sources until they end, enough episodes are made, or `stop` is called.
 
@@ -96,6 +119,7 @@ class Recorder:
         on_picture: Callable[[str, Any], None] | None = None,
         on_episode: Callable[[Path], None] | None = None,
         watch: StationWatch | None = None,
+        cards: CardSource | None = None,
     ) -> None:
         self.team = team or TeamDocuments()
         self.rig: Rig = join_sources(sources, self.team.schema)
@@ -110,6 +134,8 @@ class Recorder:
         self._schema = self.rig.resolve()
         self._trigger = trigger or Automatic(at_once=sources[0].driver.is_live)
         self._on_health, self._on_episode, self._watch = on_health, on_episode, watch
+        self._cards = cards
+        self._followed: EpisodeCard | None = None
         self._clock = HostClock()
         make_folder(settings.out)
         self._monitor = HealthMonitor(
@@ -204,6 +230,12 @@ class Recorder:
                     "a check of the calibration; expected a recorder whose calibration has markers."
                 )
             self._watch.request()
+        elif mark.what == "refuse":
+            if self._cards is None:
+                return "refuse: expected a recorder with a campaign: corporeal record --campaign."
+            refusal = self._cards.refuse(str(mark.facts["reason"]), mark.by)
+            if refusal is not None:
+                return refusal
         else:
             self._marked.put((self._moment_ns(), mark))
         self._health_s = 0.0
@@ -231,6 +263,9 @@ class Recorder:
     def health(self) -> Health:
         """Everything, now."""
         takes = list(self._takes)
+        next_card = None if self._cards is None else self._cards.card
+        # While a take runs it is the one that counts.
+        card = self._followed if self._running is not None else next_card
         facts = {**self.rig.metadata, **self.settings.metadata}
         now_s = time.monotonic()
         # While nothing is recorded, nothing has to be on disk.
@@ -247,10 +282,14 @@ class Recorder:
             written_bytes=sum(take.journal.synced_bytes for take in takes),
             slowest_sync_s=max((take.journal.slowest_sync_s for take in takes), default=0.0),
             unsaved_s=max(unsaved_s, default=0.0),
-            asks=self._start_watch.asks() if self._running is None else (),
+            asks=self._start_watch.asks() if self._running is None and card is None else (),
             facts={name: str(facts[name]) for name in _NAMED if facts.get(name)},
             calibration=None if self._watch is None else self._watch.health(),
-            floor=self._takes_told.read(self._moment_ns()),
+            floor=replace(
+                self._takes_told.read(self._moment_ns()),
+                card=card,
+                no_card="" if self._cards is None or card is not None else self._cards.problem,
+            ),
         )
 
     def _open_log(self, folder: Path) -> TakeLog:
@@ -433,6 +472,12 @@ class Recorder:
                 take.add(packed)
 
     def _start(self, item: Sample | Mark, facts: dict[str, Any], by: Mapping[str, Any]) -> None:
+        card = None if self._cards is None else self._cards.take()
+        if card is not None and self.team.protocol is not None:
+            # What a source tells of its own world it knows better than the card.
+            facts = _merged(card.facts(self.team.protocol), facts)
+            self._start_watch.expect(card.asked)
+        self._followed = card
         metadata = {**self.rig.metadata, **self.settings.metadata, **facts}
         if self.rig.problems:
             metadata["source_problems"] = list(self.rig.problems)
@@ -521,6 +566,17 @@ class Recorder:
         # A full disk or a closed page must not end the recording that it reports on.
         with suppress(OSError):
             self._on_health(self.health())
+
+
+def _merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, the second over the first, one within the other where both have parts."""
+    both = dict(first)
+    for name, value in second.items():
+        inner = both.get(name)
+        if isinstance(inner, Mapping) and isinstance(value, Mapping):
+            value = _merged(inner, value)
+        both[name] = value
+    return both
 
 
 def _words(error: BaseException) -> str:

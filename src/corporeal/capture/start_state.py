@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import cos, degrees, pi, sin, sqrt
 from random import Random
 from typing import Any
@@ -22,6 +22,8 @@ _SWAY_RAD, _SWAY_M, _UPRIGHT = 0.08, 0.005, 0.8
 _MOST_SAMPLES = 4096
 _LEAST_S = 0.25
 _LEAST_TRAVEL_M = 0.02
+# So far from where it was asked to lie the check that follows (randomisation_off_protocol) allows.
+_ASKED_M = 0.02
 
 Window = deque[tuple[int, NDArray[np.float64]]]
 
@@ -47,6 +49,7 @@ class StartWatch:
                     self._windows[stream.path] = deque(maxlen=_MOST_SAMPLES)
                     self._names[stream.path] = tuple(stream.components or ())
         self.asked = self._draw()
+        self._by_card: dict[str, Any] | None = None
 
     def see(self, sample: Sample) -> None:
         """Keep a sample, if it shows the state."""
@@ -62,11 +65,17 @@ class StartWatch:
             low, high = self._ranges.get(sample.stream, (values[0], values[0]))
             self._ranges[sample.stream] = min(low, values[0]), max(high, values[0])
 
+    def expect(self, asked: Mapping[str, Any] | None) -> None:
+        """A card says where the object is to lie next, or nothing of it."""
+        self.asked = self._by_card = None if asked is None else dict(asked)
+
     def begin(self, metadata: dict[str, Any], elapsed_s: float) -> tuple[str, ...]:
         """What is off as an episode begins. Its metadata get where the object was asked to lie."""
+        warnings = tuple(self._warnings(metadata.get("operator"), elapsed_s))
         if self.asked is not None:
-            metadata["asked"], self.asked = self.asked, self._draw()
-        return tuple(self._warnings(metadata.get("operator"), elapsed_s))
+            metadata["asked"] = self.asked
+        self.asked, self._by_card = self._draw(), None
+        return warnings
 
     def asks(self) -> tuple[str, ...]:
         """What the operator is to do before the next episode."""
@@ -129,10 +138,13 @@ class StartWatch:
         moved = float(np.ptp(values[:, :3], axis=0).max())
         if self._protocol.start.object_resting and moved > _SWAY_M:
             yield f"the object moves by {1000 * moved:.0f} mm"
-        asked = self._protocol.randomisation
-        if asked.object_xyz is not None:
-            middle = np.asarray(asked.object_xyz[:2])
-            away = float(np.linalg.norm(np.median(values[:, :2], axis=0) - middle))
+        here, asked = np.median(values[:, :2], axis=0), self._protocol.randomisation
+        if self._by_card is not None:
+            off = float(np.linalg.norm(here - np.asarray(self._by_card["object_xyz"][:2])))
+            if off > _ASKED_M:
+                yield f"the object lies {100 * off:.0f} cm from where it was asked to"
+        elif asked.object_xyz is not None:
+            away = float(np.linalg.norm(here - np.asarray(asked.object_xyz[:2])))
             if away > asked.object_position_m + _SWAY_M:
                 yield (
                     f"the object lies {100 * away:.0f} cm from the middle; the protocol asks for "

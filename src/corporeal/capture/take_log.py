@@ -15,6 +15,7 @@ from corporeal.capture.operator_mark import OperatorMark
 from corporeal.episode import Episode
 from corporeal.episode.facts import FAILURES, read_facts
 from corporeal.errors import CorporealError
+from corporeal.protocol.card import EpisodeCard
 from corporeal.units import SECOND_NS
 
 _KEPT = 6
@@ -44,7 +45,8 @@ class TakeHealth:
 class FloorHealth:
     """What an operator sees: what to do, how many are done, and the latest takes, newest first.
 
-    `today` counts the takes of this day in the folder without those that were discarded.
+    `today` counts the takes of this day in the folder without those that were discarded. `card` is
+    what a campaign asks for next; `no_card` says why there is none, where one is expected.
     """
 
     instruction: str = ""
@@ -55,6 +57,8 @@ class FloorHealth:
     today: int = 0
     discarded_today: int = 0
     takes: tuple[TakeHealth, ...] = ()
+    card: EpisodeCard | None = None
+    no_card: str = ""
 
 
 @dataclass

@@ -152,7 +152,7 @@ class TerminalKeys:
     HELP: ClassVar[str] = (
         "Enter starts an episode, and ends it. With Enter after it: s ends it as a success, f as "
         "failed (f drop says why), d discards it; i begins and ends a correction of the policy, c "
-        "checks the calibration."
+        "checks the calibration; r and a reason refuse the card of a campaign."
     )
 
     def __init__(self) -> None:
@@ -171,6 +171,10 @@ class TerminalKeys:
         if key in ("s", "f"):
             stated = {"success": key == "s", "failure": reason if key == "f" else None}
             return OperatorMark("outcome", {"outcome": stated}, ends=True)
+        if key == "r":
+            if reason is None:
+                raise MarkError("r, got no reason; expected one, such as r the glass is broken.")
+            return OperatorMark("refuse", {"reason": reason})
         if key == "c":
             return OperatorMark("check")
         if key:

@@ -475,3 +475,36 @@ HELD = Table(
     sqlite_with_rowid=False,
 )
 """Episodes that a halt quarantined."""
+
+CAMPAIGN = Table(
+    "campaign",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("protocol", ForeignKey("document.hash"), nullable=False),
+    # Accepted episodes that it is to have.
+    Column("episodes", Integer, nullable=False),
+    Column("seed", Integer, nullable=False),
+    # The levels of every episode, done and to come, by factor; made anew as collection goes on.
+    Column("plan", _Json, nullable=False),
+    *_required("created_by", "created_at"),
+    Column("closed_at", _Text),
+)
+"""A protocol with its plan of episodes: what is to be collected, whoever collects it."""
+
+CAMPAIGN_CARD = Table(
+    "campaign_card",
+    METADATA,
+    Column("id", _Text, primary_key=True),
+    Column("campaign", ForeignKey("campaign.name"), nullable=False),
+    *_optional("station", "operator"),
+    # open, taken, refused, dropped
+    Column("state", _Text, nullable=False),
+    # The card as the station showed it.
+    Column("content", _Json, nullable=False),
+    # Why it was refused.
+    Column("why", _Text),
+    *_required("offered_at", "changed_at"),
+    Index("ix_campaign_card_campaign_state", "campaign", "state"),
+    Index("ix_campaign_card_campaign_station", "campaign", "station"),
+)
+"""What a campaign asked a station for, episode by episode, and what became of it."""

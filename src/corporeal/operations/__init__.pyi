@@ -1,4 +1,5 @@
 from . import alert as alert
+from . import campaign as campaign
 from . import coverage as coverage
 from . import monitoring as monitoring
 from . import question as question

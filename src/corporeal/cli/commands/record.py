@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.rig import TeamDocuments, join_sources, open_rig, open_team_documents
 from corporeal.capture.trigger import Button, TerminalKeys, Trigger, motion_trigger
+from corporeal.cli.card_desk import CardDesk
 from corporeal.cli.command import Command, option, read_pairs
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.output import COLOURS, AsJson, console, emphasise, print_json, stderr
@@ -84,6 +86,10 @@ def record(
     root: Annotated[
         Path | None, option("Take every episode into this workspace.", "--workspace", "-w")
     ] = None,
+    campaign: Annotated[
+        str | None,
+        option("Follow the cards of this campaign of the workspace; its protocol is used."),
+    ] = None,
     list_drivers: Annotated[bool, option("List the sources.", "--list-drivers")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -119,12 +125,20 @@ def record(
         "session": session,
         **read_pairs(metadata, "--meta"),
     }
+    if campaign is not None and root is None:
+        raise CorporealError("--campaign, got no workspace; expected --workspace FOLDER beside it.")
     facts |= {name: value for name, value in
               (("task", task), ("operator", operator), ("station", station), ("mode", mode))
               if value}  # fmt: skip
     settings = RecorderSettings(out, metadata=facts, episodes=episodes, plan=plan)
     judge: EpisodeJudge | None = None
     with ExitStack() as stack:
+        cards: CardDesk | None = None
+        if campaign is not None and root is not None:
+            cards = stack.enter_context(
+                CardDesk(campaign, root, station=station, operator=operator)
+            )
+            team = _under_campaign(team, cards, campaign)
         view = RecordingView(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
         if check or root is not None:
             terms = JudgingTerms(policy, check=check, workspace=root,
@@ -145,6 +159,7 @@ def record(
             on_picture=_shown(view, checks),
             on_episode=None if judge is None else judge.judge,
             watch=checks,
+            cards=cards,
         )
         view.take_marks(recorder)
         _show_card(recorder, quiet=as_json)
@@ -154,6 +169,16 @@ def record(
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
     _report(recorder, paths, judge.verdicts if judge is not None else [], cues, as_json)
+
+
+def _under_campaign(team: TeamDocuments, cards: CardDesk, name: str) -> TeamDocuments:
+    """The team's documents with the campaign's protocol; raises where another one is named."""
+    if team.protocol is not None and team.protocol.hash != cards.protocol.hash:
+        raise CorporealError(
+            f"protocol, got {team.protocol.reference}; expected that of the campaign {name}, "
+            f"{cards.protocol.reference}. Leave it out, or record for another campaign."
+        )
+    return replace(team, protocol=cards.protocol)
 
 
 def take_precedence() -> None:

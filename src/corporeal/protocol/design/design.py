@@ -104,6 +104,7 @@ def plan_rows(space: DesignSpace, done: Rows, count: int, seed: int) -> Rows:
     for again in range(_STARTS):
         rng = np.random.default_rng([seed, again])
         rows = spread(space, done, fill_plan(space, done, count, rng), rng)
+        rows = _instead_of_refused(space, done, rows, rng)
         told = judge(space, np.concatenate([done, rows]))
         rank = len(told.missing), _tells(told)
         if best is None or rank < best[0]:
@@ -114,6 +115,24 @@ def plan_rows(space: DesignSpace, done: Rows, count: int, seed: int) -> Rows:
             break
     assert best is not None
     return best[1]
+
+
+def _instead_of_refused(
+    space: DesignSpace, done: Rows, rows: Rows, rng: np.random.Generator
+) -> Rows:
+    """Where no exchange helps, a scene that cannot be done gives way to one like it that can."""
+    for at in [place for place, row in enumerate(rows) if space.is_refused(row)]:
+        everything = np.concatenate([done, rows])
+        tried = [rows[at]]
+        for column in rng.permutation(len(space.sizes)):
+            if column != space.operator:
+                options = np.repeat(rows[at : at + 1], space.sizes[column], axis=0)
+                options[:, column] = np.arange(space.sizes[column])
+                tried.extend(options)
+        fits = _keeps_rules(space, everything, len(done) + at, np.array(tried))
+        if fits.any():
+            rows[at] = tried[int(fits.argmax())]
+    return rows
 
 
 def _may_tell(space: DesignSpace, total: int) -> float:

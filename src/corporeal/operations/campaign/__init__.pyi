@@ -1,0 +1,15 @@
+from .campaign import Campaign as Campaign
+from .campaign import CampaignError as CampaignError
+from .campaign import campaigns as campaigns
+from .campaign import close_campaign as close_campaign
+from .campaign import create_campaign as create_campaign
+from .campaign import find_campaign as find_campaign
+from .cards import drop_card as drop_card
+from .cards import next_card as next_card
+from .cards import open_cards as open_cards
+from .cards import refuse_card as refuse_card
+from .cards import take_card as take_card
+from .progress import CampaignProgress as CampaignProgress
+from .progress import LevelProgress as LevelProgress
+from .progress import read_progress as read_progress
+from .progress import wilson as wilson
