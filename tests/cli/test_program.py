@@ -28,9 +28,9 @@ COMMANDS = [
     "account", "annotate", "audit", "calibrate", "campaign", "check", "checks", "convert",
     "dataset", "demo", "design", "document", "export", "failures", "import_", "info", "ingest",
     "init", "learn", "lineage", "ls", "mark", "migrate", "plot", "record", "recover", "rejudge",
-    "release", "retarget", "retarget_hands", "retarget_live", "review", "robot", "score",
-    "smoke_train", "snapshot", "store", "studio", "sync_test", "teleoperate", "trust", "verify",
-    "watch", "watch_folder",
+    "release", "retarget", "retarget_hands", "retarget_live", "review", "robot", "score", "shifts",
+    "simulate_robot", "smoke_train", "snapshot", "store", "studio", "sync_test", "teleoperate",
+    "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 
