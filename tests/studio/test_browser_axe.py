@@ -13,7 +13,9 @@ from tests.studio.real_browser import patient
 
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
+from corporeal.operations.campaign import create_campaign
 from corporeal.operations.review import SamplingRequest, create_review
+from corporeal.protocol import open_protocol
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -25,7 +27,7 @@ _RUN = """() => axe.run(document, {resultTypes: ['violations']}).then((found) =>
   .map(({id, nodes}) =>
     `${id}: ${nodes.slice(0, 3).map(({target}) => target.join(' ')).join(', ')}`))"""
 _LIST = "/, /labels, /labels/queues, /labels/submitted, /labels/people, /review, /releases, \
-/releases/new, /compare, /calibrations, /floor, /episodes, \
+/releases/new, /compare, /calibrations, /floor, /episodes, /campaigns, /campaigns/autumn, \
 /dashboards, /dashboards/quality, /dashboards/coverage, /live, /guide, /accounts, /nothing"
 
 
@@ -38,6 +40,8 @@ def paths(workspace: Workspace, small_workspace: SmallWorkspace) -> list[str]:
     with workspace.database.write() as connection:
         create_review(connection, "axe", f"id in ({first}, {second}) and state is known",
                       SamplingRequest(share=1), by=Actor("root", "admin"))  # fmt: skip
+        create_campaign(connection, Actor("root", "admin"), "autumn", open_protocol("pick_place"),
+                        episodes=8)  # fmt: skip
     return [*_LIST.split(", "), f"/episodes/{first}", f"/compare?a={first}&b={second}",
             f"/annotate/{task}", "/review/axe"]  # fmt: skip
 

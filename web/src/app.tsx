@@ -29,10 +29,11 @@ const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/calibrations", title: "Calibrations" },
   { path: "/floor", title: "Floor" },
   { path: "/accounts", title: "Accounts", needs: "account" },
+  { path: "/campaigns", title: "Campaigns" },
 ];
 
-/** Alt+1 to Alt+9, then Alt+0, as the keys lie. */
-const keyOf = (place: number) => `Alt+${(place + 1) % 10}`;
+/** Alt+1 to Alt+9, then Alt+0, as the keys lie; what comes after has none. */
+const keyOf = (place: number) => (place < 10 ? `Alt+${(place + 1) % 10}` : "");
 
 /** The session, with the page that is open: it appears whole. */
 async function openSession(): Promise<Session> {
@@ -66,7 +67,7 @@ function Frame() {
       run: () => setPalette(entriesFor(session.value, () => setHelp(true))),
     },
     { keys: ["?"], does: "List the keys that work here", run: () => setHelp(true) },
-    ...sections.map(({ path, title }, place) => ({
+    ...sections.slice(0, 10).map(({ path, title }, place) => ({
       keys: [keyOf(place)],
       does: `Go to ${title}`,
       run: () => go(path),
@@ -141,8 +142,9 @@ function entriesFor(session: Session | null, onHelp: () => void): Entry[] {
     ["auto", "Theme: as the system has it"],
   ];
   return [
-    ...open.map(({ path, title }, place): Entry => {
-      return { kind: "page", title, keys: keyOf(place), run: () => go(path) };
+    ...open.map((section): Entry => {
+      const keys = keyOf(sections.indexOf(section));
+      return { kind: "page", title: section.title, keys, run: () => go(section.path) };
     }),
     ...pageActions(),
     ...themes.map(([theme, title]): Entry => {

@@ -22,6 +22,7 @@ const parts: PagePart[] = [
   part(/^\/live/, () => import("./pages/live/live")),
   part(/^\/guide$/, () => import("./pages/guide/guide")),
   part(/^\/calibrations$/, () => import("./pages/calibrations/calibrations")),
+  part(/^\/campaigns(\/[^/]+)?$/, () => import("./pages/campaigns/campaigns")),
   part(/^\/floor$/, () => import("./pages/floor/floor")),
   part(/^\/accounts$/, () => import("./pages/accounts/accounts")),
   part(/^\/labels/, () => import("./pages/labels/labels")),

@@ -44,6 +44,7 @@ RULES = {
     "operator rotation": "rotation_off_protocol",
     "control interface": "interface_off_protocol",
     "initial conditions": "randomisation_off_protocol",
+    "card of the campaign": "card_not_followed",
     "spread of initial conditions": "start_spread_off_protocol",
     "diversity of approach": "approach_diversity_off_protocol",
     "edge cases": "edge_case_off_protocol",

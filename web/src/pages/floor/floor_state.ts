@@ -18,6 +18,22 @@ export interface Take {
   words: string;
 }
 
+/** What one episode of a campaign is to be. */
+export interface EpisodeCard {
+  id: string;
+  campaign: string;
+  number: number;
+  planned: number;
+  levels: Record<string, string>;
+  instruction: string;
+  prohibited: string[];
+  changes: string[];
+  asked: { object_xyz: [number, number, number]; object_yaw_rad: number } | null;
+  values: Record<string, Record<string, number>>;
+  places: { level: string; x_m: number; y_m: number; radius_m: number }[];
+  place: string | null;
+}
+
 /** What the operator is to see; recorders of earlier versions do not say it. */
 export interface FloorHealth {
   instruction: string;
@@ -28,6 +44,8 @@ export interface FloorHealth {
   today: number;
   discarded_today: number;
   takes: Take[];
+  card?: EpisodeCard | null;
+  no_card?: string;
 }
 
 export type Colour = "grey" | "green" | "red";

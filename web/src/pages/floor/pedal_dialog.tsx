@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { Dialog } from "../../parts/dialog";
 
-const taken = ["s", "f", "d", "p", "?", "escape", "tab"];
+const taken = ["s", "f", "d", "p", "r", "?", "escape", "tab"];
 
 /** A foot pedal is a keyboard with one key: whatever it types is remembered. */
 export function PedalDialog({
@@ -30,7 +30,7 @@ export function PedalDialog({
         Press the pedal now. Whatever key it types starts and stops a take from then on, beside
         Space. {pedal ? `At present: ${pedal}.` : ""}
       </p>
-      <p className="muted">Space, S, F, D and P keep what they do. Escape leaves it as it is.</p>
+      <p className="muted">Space, S, F, D, P and R keep what they do. Escape leaves it as it is.</p>
     </Dialog>
   );
 }

@@ -4,6 +4,7 @@ import { sendTakeMark, type TakeMark } from "../../api/takes";
 import { useShortcuts } from "../../parts/shortcuts";
 import { useKept } from "../../parts/use_kept";
 import { nameOf, type Recorder } from "../live/health";
+import { EpisodeCardView, RefuseDialog } from "./episode_card";
 import { FloorCameras } from "./floor_cameras";
 import { barOf, countText, floorOf, lampsOf, openTake } from "./floor_state";
 import { PedalDialog } from "./pedal_dialog";
@@ -15,11 +16,14 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
   const { send, refusal, isBusy } = useMarks(recorder.address);
   const [pedal, setPedal] = useKept("studio.floor.pedal", "");
   const [asksPedal, setAsksPedal] = useState(false);
+  const [asksWhy, setAsksWhy] = useState(false);
   const mayDrive = useMay("ingest");
   const floor = floorOf(recorder.health);
   const bar = barOf(recorder);
   const take = openTake(recorder);
   const isRecording = take?.state === "recording";
+  const card = floor.card ?? null;
+  const mayRefuse = card !== null && take === null;
   const isThere = recorder.status === "connected" && recorder.health?.state !== "ended";
   const isHalted = recorder.health?.calibration?.state === "halted";
   const canStart = isThere && !isRecording && floor.starts_by === "key" && !isHalted;
@@ -67,6 +71,13 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
       },
     })),
     { keys: ["p"], does: "Choose the pedal's key", run: () => setAsksPedal(true) },
+    {
+      keys: ["r"],
+      does: "Refuse the card, with a reason",
+      run: () => {
+        if (mayRefuse && mayDrive) setAsksWhy(true);
+      },
+    },
   ]);
   return (
     <section className="station" aria-label={`Station ${nameOf(recorder)}`}>
@@ -76,16 +87,28 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
         <span className="station-sentence">{bar.sentence}</span>
       </header>
       <p className="station-instruction">
-        {floor.instruction ||
+        {card?.instruction ||
+          floor.instruction ||
           recorder.health?.facts?.task?.replaceAll("_", " ") ||
           "No task was given."}
       </p>
-      {(recorder.health?.asks ?? []).map((each) => (
-        <p key={each} className="station-ask">
-          {each}
-        </p>
-      ))}
-      <div className="station-middle">
+      {isThere &&
+        [...(floor.no_card ? [floor.no_card] : []), ...(recorder.health?.asks ?? [])].map(
+          (each) => (
+            <p key={each} className="station-ask">
+              {each}
+            </p>
+          ),
+        )}
+      <div className={card ? "station-middle station-with-card" : "station-middle"}>
+        {card && (
+          <EpisodeCardView
+            card={card}
+            isRunning={!mayRefuse}
+            mayDrive={mayDrive}
+            onRefuse={() => setAsksWhy(true)}
+          />
+        )}
         <FloorCameras recorder={recorder} />
         <div className="station-side">
           {recorder.health && <Lamps health={recorder.health} isThere={isThere} />}
@@ -123,6 +146,7 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
           {pedal ? `Pedal: ${pedal}` : "Set up a pedal"} <kbd>P</kbd>
         </button>
       </p>
+      {asksWhy && <RefuseDialog onClose={() => setAsksWhy(false)} send={send} />}
       {asksPedal && (
         <PedalDialog pedal={pedal} onPedal={setPedal} onClose={() => setAsksPedal(false)} />
       )}

@@ -1,0 +1,145 @@
+"""Campaigns: what is collected of a plan, level by level, and what stations are asked for."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from corporeal.catalog.query import Comparison
+from corporeal.operations.campaign import (
+    CampaignProgress,
+    campaigns,
+    find_campaign,
+    open_cards,
+    read_progress,
+)
+from corporeal.operations.scope import Scope
+from corporeal.studio.authentication import Reader
+from corporeal.studio.context import StudioDep
+
+ROUTER = APIRouter(tags=["campaigns"])
+_MOST_MISSING = 200
+
+
+class CampaignLine(BaseModel):
+    """A campaign in one line; `query` finds its episodes."""
+
+    name: str
+    protocol: str
+    episodes: int
+    accepted: int
+    rejected: int
+    unchecked: int
+    created_at: str
+    closed_at: str | None
+    query: str
+
+
+class CampaignLevel(BaseModel):
+    """One level of a factor; success with its bounds (Wilson, 95 %) where episodes state it."""
+
+    level: str
+    accepted: int
+    planned: float
+    rejected: int
+    unchecked: int
+    successes: int
+    tried: int
+    low: float | None
+    high: float | None
+
+
+class CampaignFactor(BaseModel):
+    """A factor with all of its levels."""
+
+    name: str
+    levels: list[CampaignLevel]
+
+
+class MissingPair(BaseModel):
+    """Two levels that no accepted episode shows together, though the rules allow it."""
+
+    first: str
+    first_level: str
+    second: str
+    second_level: str
+
+
+class ConfoundedPair(BaseModel):
+    """Two things that tell each other: Cramer's V from 0 to 1."""
+
+    first: str
+    second: str
+    cramers_v: float
+
+
+class StationCard(BaseModel):
+    """What a station has been asked for and not begun."""
+
+    station: str | None
+    levels: dict[str, str]
+
+
+class CampaignFacts(BaseModel):
+    """How far a campaign is; `missing` has the first of `pairs_missing`."""
+
+    line: CampaignLine
+    factors: list[CampaignFactor]
+    pairs: int
+    pairs_missing: int
+    missing: list[MissingPair]
+    confounded: list[ConfoundedPair]
+    few_operators: list[str]
+    operators: dict[str, int]
+    greatest_share: float
+    cards: list[StationCard]
+
+
+@ROUTER.get("/campaigns")
+def list_campaigns(studio: StudioDep, _: Reader) -> list[CampaignLine]:
+    """Every campaign, those that go on first."""
+    with studio.workspace.database.read() as connection:
+        return [_line(read_progress(connection, each)) for each in campaigns(connection)]
+
+
+@ROUTER.get("/campaigns/{name}")
+def show_campaign(name: str, studio: StudioDep, _: Reader) -> CampaignFacts:
+    """The coverage of a campaign, counted on accepted episodes."""
+    with studio.workspace.database.read() as connection:
+        told = read_progress(connection, find_campaign(connection, name))
+        cards = open_cards(connection, name)
+    factors: dict[str, list[CampaignLevel]] = {}
+    for each in told.levels:
+        shown = {field: getattr(each, field) for field in CampaignLevel.model_fields}
+        factors.setdefault(each.factor, []).append(CampaignLevel(**shown))
+    missing = told.told.missing
+    return CampaignFacts(
+        line=_line(told),
+        factors=[CampaignFactor(name=factor, levels=rows) for factor, rows in factors.items()],
+        pairs=told.told.pairs,
+        pairs_missing=len(missing),
+        missing=[MissingPair(**vars(each)) for each in missing[:_MOST_MISSING]],
+        confounded=[
+            ConfoundedPair(first=first, second=second, cramers_v=strength)
+            for first, second, strength in told.confounded
+        ],
+        few_operators=[f"{factor} {level}" for factor, level, _ in told.told.few_operators],
+        operators=dict(told.operators),
+        greatest_share=told.campaign.protocol.operators.greatest_share,
+        cards=[StationCard(station=station, levels=dict(card.levels)) for station, card in cards],
+    )
+
+
+def _line(told: CampaignProgress) -> CampaignLine:
+    campaign = told.campaign
+    return CampaignLine(
+        name=campaign.name,
+        protocol=campaign.protocol.reference,
+        episodes=campaign.episodes,
+        accepted=told.accepted,
+        rejected=told.rejected,
+        unchecked=told.unchecked,
+        created_at=campaign.created_at,
+        closed_at=campaign.closed_at,
+        query=Scope().query(Comparison("metadata.card.campaign", "=", campaign.name)),
+    )
