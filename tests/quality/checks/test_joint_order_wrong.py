@@ -19,9 +19,11 @@ from corporeal.quality import Subject
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Finding
 from corporeal.quality.checks.joint_order_wrong import CHECK
+from corporeal.quality.evidence.arm_order import PREFIX, UNNATURAL
 from corporeal.quality.synopsis import synopsis
 
 Edit = Callable[[np.ndarray], None]
+WORDS = {"a": "a with b are exchanged", "b": "c has its sign turned round"}
 PITCH, ROLL, ELBOW, WRIST_PITCH, RIGHT = 0, 1, 3, 5, 7
 
 
@@ -94,6 +96,38 @@ def test_a_single_episode_among_natural_ones_asks_a_human(real: tuple[Recording,
     assert finding.episodes == (real[2].index,)
     assert CHECK.severity == "quarantine"
     assert "left_elbow_joint and right_elbow_joint have their signs" in finding.message
+
+
+def _brief(index: int, unnatural: float, **gains: float) -> Synopsis:
+    """An episode of which only the measures of its arms are known, by the first letter."""
+    named = {PREFIX + WORDS[letter]: gain for letter, gain in gains.items()}
+    return Synopsis(
+        index=index, id=str(index), source=Path("set"), task=None, metadata={}, duration_s=1.0,
+        frames=10, digest=b"", path=None, moments={}, measures={UNNATURAL: unnatural, **named},
+    )  # fmt: skip
+
+
+def _said(*episodes: Synopsis) -> list[Finding]:
+    return list(CHECK.find(Batch(episodes)))
+
+
+def test_several_that_are_odd_in_the_same_way_are_found_where_one_is_not() -> None:
+    natural = [_brief(index, 0.0, a=0.1) for index in range(4)]
+    odd = _brief(7, 0.5, a=0.9, b=0.3), _brief(9, 0.9, a=1.1)
+    (finding,) = _said(*natural, *odd)
+    assert finding.episodes == (7, 9)
+    assert f"in episodes 7 and 9 alike: {WORDS['a']}" in finding.message
+    assert _said(*natural, odd[0]) == []
+    assert _said(*natural, odd[0], _brief(9, 0.9, a=0.2, b=1.1)) == [], "each in its own way"
+    assert _said(*natural[:2], *odd) == [], "too few natural ones to compare with"
+
+
+def test_natural_arms_are_wrong_where_every_episode_agrees() -> None:
+    agreed = [_brief(index, 0.0, a=gain, b=0.1) for index, gain in enumerate((0.5, 0.5, 0.6, 3.0))]
+    (finding,) = _said(*agreed)
+    assert finding.episodes == (0, 1, 2, 3)
+    assert _said(*agreed[:3]) == [], "too little on average"
+    assert _said(*agreed, _brief(4, 0.0, b=0.4, a=0.2)) == [], "one thinks otherwise"
 
 
 def test_motions_of_people_are_not_assessed(real: tuple[Recording, ...]) -> None:

@@ -98,4 +98,15 @@ def _finding(stream: StreamStamps, gaps: Flags, limit: float, what: Severity) ->
     )
 
 
-CHECK = Check(find, topic="time", severity="fail", unit="s", formerly=("no_gaps",))
+CHECK = Check(
+    find,
+    topic="time",
+    severity="fail",
+    unit="s",
+    explains=(
+        "joint_jumps",
+        "joint_too_fast",
+        "hand_too_fast",
+    ),
+    formerly=("no_gaps",),
+)

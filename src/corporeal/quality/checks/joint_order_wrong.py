@@ -8,13 +8,15 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.arm_order import PREFIX, UNNATURAL
-from corporeal.words import counted, some_of
+from corporeal.words import counted, listed, some_of
 
 # A change that gains this share of the best one is named beside it.
 RIVAL = 0.8
 MOST_RIVALS = 2
 # A single episode is odd among so many natural ones.
 MOSTLY = 0.75
+# So many that are odd in the same way are odd for the same reason.
+LEAST_ALIKE = 2
 Ranked = list[tuple[str, float]]
 """Changes with what they gain, the best first."""
 
@@ -35,9 +37,10 @@ def find(
     elbows inside the trunk or above the shoulders; hands above the shoulders, behind the elbows or
     beyond the middle; two arms that do not rest alike; hands that turn more than the joints of
     one that is led. The change must gain `min_gain`; the clean sets that it was tuned on reach
-    0.25. Arms that look natural as they stand (below `min_unnatural`) need `min_gain_natural`, a
-    single episode among natural ones `min_gain_alone`. It asks a human and fails nothing: arms may
-    be held in odd ways.
+    0.25. Arms that look natural as they stand (below `min_unnatural`) need `min_gain_natural`: at
+    the share, or on average where it is the best change of every single episode. Among natural
+    episodes a single one needs `min_gain_alone`, several that agree on a change `min_gain`. It asks
+    a human and fails nothing: arms may be held in odd ways.
 
     Why: one wrong line in a converter makes every episode wrong in the same way, and no comparison
     between episodes shows it; the policy is trained well and moves another joint on the robot.
@@ -49,18 +52,22 @@ def find(
         raise NotAssessed(f"both arms are known of {arms}; {min_episodes} are needed")
     unnatural = float(np.median([each.measures[UNNATURAL] for each in known]))
     limit = min_gain if unnatural >= min_unnatural else min_gain_natural
-    ranked = _ranked(known, min_share)
+    ranked = _agreed(known, min_gain / 2) or _ranked(known, min_share)
     if ranked and ranked[0][1] > limit:
         yield _of_the_set(known, ranked, limit, min_gain / 2)
         return
-    natural = [each for each in known if each.measures[UNNATURAL] < min_unnatural]
+    odd = [each for each in known if each.measures[UNNATURAL] > min_unnatural]
+    natural = len(known) - len(odd)
+    alike = _alike(odd, min_gain)
+    if alike and natural >= max(min_episodes, len(known) / 2):
+        yield _of_some(alike, min_gain)
     # Where many are odd, each in its own way, the motion is: no order of columns would mend it.
-    if len(natural) < max(min_episodes, MOSTLY * len(known)):
+    if natural < max(min_episodes, MOSTLY * len(known)):
         return
-    for each in known:
+    for each in odd:
         ranked = _ranked([each], 1.0)
-        if each.measures[UNNATURAL] > min_unnatural and ranked and ranked[0][1] > min_gain_alone:
-            yield _of_one(each, ranked, min_gain_alone)
+        if each not in alike and ranked and ranked[0][1] > min_gain_alone:
+            yield _of_some([each], min_gain_alone)
 
 
 def _of_the_set(known: Sequence[Synopsis], ranked: Ranked, limit: float, least: float) -> Finding:
@@ -77,16 +84,47 @@ def _of_the_set(known: Sequence[Synopsis], ranked: Ranked, limit: float, least: 
     )
 
 
-def _of_one(episode: Synopsis, ranked: Ranked, limit: float) -> Finding:
+def _of_some(episodes: Sequence[Synopsis], limit: float) -> Finding:
+    """One that is odd alone, or several that are odd in the same way."""
+    ranked = _ranked(episodes, 1.0)
     change, gain = ranked[0]
+    indices = [each.index for each in episodes]
+    one = len(indices) == 1
+    where = f"episode{'' if one else 's'} {listed(map(str, indices))}{'' if one else ' alike'}"
     return Finding(
-        f"order or sign of joints looks wrong in episode {episode.index}: {change}; read so, the "
-        f"arms are natural{_rivals(ranked)}",
+        f"order or sign of joints looks wrong in {where}: {change}; read so, the arms are "
+        f"natural{_rivals(ranked)}",
         value=gain,
         limit=limit,
-        episodes=(episode.index,),
-        columns=_named(episode, change),
+        episodes=tuple(indices),
+        columns=_named(episodes[0], change),
     )
+
+
+def _agreed(known: Sequence[Synopsis], least: float) -> Ranked:
+    """The change that is the best of every episode, by over `least`, with what it gains on average.
+
+    Nothing where they do not agree. An episode in which one hand rests tells little of it.
+    """
+    best = [_ranked([each], 1.0)[:1] for each in known]
+    changes = {change for top in best for change, gain in top if gain > least}
+    gains = [gain for top in best for _, gain in top if gain > least]
+    if len(changes) != 1 or len(gains) < len(known):
+        return []
+    (change,) = changes
+    others = [(other, gain) for other, gain in _ranked(known, 1.0) if other != change]
+    return [(change, float(np.mean(gains))), *others]
+
+
+def _alike(odd: Sequence[Synopsis], min_gain: float) -> list[Synopsis]:
+    """Those of the odd episodes, more than half of them, whose best change is the same one."""
+    best: dict[str, list[Synopsis]] = {}
+    for each in odd:
+        for change, gain in _ranked([each], 1.0)[:1]:
+            if gain > min_gain:
+                best.setdefault(change, []).append(each)
+    most = max(best.values(), key=len, default=[])
+    return most if len(most) >= LEAST_ALIKE and 2 * len(most) > len(odd) else []
 
 
 def _named(episode: Synopsis, change: str) -> tuple[str, ...]:

@@ -58,7 +58,13 @@ CHECK = Check(
     find,
     topic="joints",
     severity="fail",
-    explains=("joint_beyond_limit", "hand_too_fast", "self_collision", "columns_unusual"),
+    explains=(
+        "joint_beyond_limit",
+        "hand_too_fast",
+        "self_collision",
+        "columns_unusual",
+        "joint_trembles",
+    ),
     spoils=(
         "action_late",
         "lag_unusual",

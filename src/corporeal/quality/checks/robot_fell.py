@@ -159,5 +159,10 @@ CHECK = Check(
     severity="fail",
     unit="share",
     rests_on=("robot",),
+    explains=(
+        "foot_below_ground",
+        "foot_slides",
+        "foot_load_mismatch",
+    ),
     formerly=("stays_upright",),
 )

@@ -207,4 +207,15 @@ def _finding(track: Track, first: int, stop: int, columns: tuple[int, ...], leas
     )
 
 
-CHECK = Check(find, topic="joints", severity="fail", unit="samples", formerly=("frozen_signal",))
+CHECK = Check(
+    find,
+    topic="joints",
+    severity="fail",
+    unit="samples",
+    explains=(
+        "joint_jumps",
+        "joint_too_fast",
+        "hand_too_fast",
+    ),
+    formerly=("frozen_signal",),
+)

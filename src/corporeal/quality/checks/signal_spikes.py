@@ -196,6 +196,12 @@ CHECK = Check(
     topic="joints",
     severity="fail",
     unit="rad",
-    explains=("joint_too_fast", "hand_too_fast", "joint_beyond_limit", "self_collision"),
+    explains=(
+        "joint_too_fast",
+        "hand_too_fast",
+        "joint_beyond_limit",
+        "self_collision",
+        "frames_dropped",
+    ),
     formerly=("no_spikes",),
 )
