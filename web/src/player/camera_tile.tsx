@@ -1,10 +1,11 @@
-import { useCallback } from "react";
+import { useCallback, useRef } from "react";
 import { getPackets } from "../api/movie";
 import type { EpisodeDetail, EpisodeStream } from "../api/schema";
 import { useAnswer } from "../api/use_answer";
 import type { Clock } from "./clock";
 import { CameraSource, type Picture } from "./decoder_source";
 import type { FrameListener } from "./frame_source";
+import { HandOverlay } from "./hand_overlay";
 import { useFrames, useReturn } from "./use_frames";
 import { type TileControls, ViewTile } from "./view_tile";
 
@@ -30,6 +31,8 @@ export function CameraTile({ episode, stream, clock, isActive, ...controls }: Ca
     },
     [episode.id, stream.path, packets],
   );
+  const seen = useRef<((frame: number) => void) | null>(null);
+  const hasHands = episode.streams.some(({ name }) => /^(left|right)_hand_joints$/.test(name));
   const frames = useFrames<Picture>({
     clock,
     stamps: packets?.timeNs ?? null,
@@ -37,9 +40,14 @@ export function CameraTile({ episode, stream, clock, isActive, ...controls }: Ca
     isActive,
     open,
     draw: drawPicture,
+    shown: seen,
   });
   const shown = answer.error ? { ...frames, error: answer.error, again: answer.again } : frames;
-  return <ViewTile stream={stream} frames={shown} isWaiting={answer.waiting} {...controls} />;
+  return (
+    <ViewTile stream={stream} frames={shown} isWaiting={answer.waiting} {...controls}>
+      {hasHands && <HandOverlay episode={episode} stream={stream.path} shown={seen} />}
+    </ViewTile>
+  );
 }
 
 function drawPicture(canvas: HTMLCanvasElement, picture: Picture): void {

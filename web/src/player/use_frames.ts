@@ -14,6 +14,8 @@ export interface FramesOptions<T> {
   /** Called when the stamps are known; the same function while the stream is the same. */
   open: (listener: FrameListener<T>) => FrameSource;
   draw: (canvas: HTMLCanvasElement, picture: T) => void;
+  /** Called with the frame that is on the canvas now; -1 for none. */
+  shown?: RefObject<((frame: number) => void) | null>;
 }
 
 export interface Frames {
@@ -31,6 +33,7 @@ export function useFrames<T>({
   isActive,
   open,
   draw,
+  shown: watcher,
 }: FramesOptions<T>): Frames {
   const canvas = useRef<HTMLCanvasElement>(null);
   const caption = useRef<HTMLElement>(null);
@@ -57,6 +60,7 @@ export function useFrames<T>({
         draw(canvas.current, picture);
         shown = frame;
         mark(canvas.current, frame, stamps[frame] as number);
+        watcher?.current?.(frame);
         tell();
       },
       fail: (reason) => {
@@ -68,6 +72,7 @@ export function useFrames<T>({
       // A server that is away is not asked sixty times a second.
       if (hasFailed) return;
       if (frameAt(stamps, clock.timeNs) < 0 && canvas.current) {
+        if (shown >= 0) watcher?.current?.(-1);
         shown = -1;
         blank(canvas.current);
       }
@@ -89,7 +94,7 @@ export function useFrames<T>({
     return () => {
       for (const stop of stops) stop();
     };
-  }, [clock, stamps, rateHz, isActive, open, draw, turn]);
+  }, [clock, stamps, rateHz, isActive, open, draw, watcher, turn]);
   return { canvas, caption, error, again };
 }
 

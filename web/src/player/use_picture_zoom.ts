@@ -40,9 +40,10 @@ export function usePictureZoom(tile: RefObject<HTMLElement | null>) {
   const [scale, setScale] = useState(1);
   const show = useRef((next: Look) => {
     look.current = next;
-    const canvas = tile.current?.querySelector("canvas");
     const { x, y, scale: by } = next;
-    if (canvas) canvas.style.transform = by === 1 ? "" : `translate(${x}px, ${y}px) scale(${by})`;
+    // What lies over the picture goes with it.
+    for (const canvas of tile.current?.querySelectorAll("canvas") ?? [])
+      canvas.style.transform = by === 1 ? "" : `translate(${x}px, ${y}px) scale(${by})`;
     setScale(by);
   }).current;
   useEffect(() => {

@@ -46,6 +46,8 @@ export class Frustums {
     figure: Figure | null,
     colour: Color,
     private readonly onPicture: () => void,
+    /** What moves with the head of a person who wears a camera. */
+    private readonly head: Group | undefined = undefined,
   ) {
     this.line = new LineBasicMaterial({ color: colour });
     this.frustums = places.map((place) => this.make(place, figure));
@@ -78,7 +80,8 @@ export class Frustums {
     if (frame) pose.premultiply(placement(frame.xyz, frame.rpy));
     pose.decompose(node.position, node.quaternion, node.scale);
     const link = place.link && figure?.links.get(frame?.link ?? place.link);
-    (link || this.group).add(node);
+    const worn = place.link === "head" && !link ? this.head : undefined;
+    (link || worn || this.group).add(node);
     const [x, y] = [Math.tan(place.width_rad / 2) * farM, Math.tan(place.height_rad / 2) * farM];
     const at = (right: number, down: number): [number, number, number] =>
       place.looks_along === "z" ? [right * x, down * y, farM] : [farM, -right * x, -down * y];

@@ -50,7 +50,8 @@ export default function Scene({ episode, clock }: SceneProps) {
   }, [stage, answer.value]);
 
   const facts = answer.value;
-  const isEmpty = facts !== null && !facts.model && !facts.objects.length && !facts.clouds.length;
+  const isEmpty =
+    facts !== null && !facts.model && !facts.hands && !facts.objects.length && !facts.clouds.length;
   return (
     <figure className="scene" aria-label="Robot in 3-D">
       {!isEmpty && <div className="scene-hold" ref={hold} />}

@@ -14,6 +14,7 @@ import { disposeMaterials, type Materials, makeMaterials } from "./materials";
 import { MotionTrack, type Sample } from "./motion_track";
 import { onStage, type Palette } from "./palette";
 import { Person } from "./person";
+import { PersonHands } from "./person_hands";
 import { PoseLookup, type Tracks } from "./pose_lookup";
 import { Room } from "./room";
 import type { Stage } from "./stage";
@@ -62,6 +63,7 @@ export class SceneModel {
   private readonly balance: Balance;
   private readonly grippers: Grippers | null = null;
   readonly person: Person | null;
+  readonly hands: PersonHands | null;
   private readonly frustums: Frustums;
   private axes: LinkAxes | null = null;
   /** Told which colours of joints are in the picture. */
@@ -93,6 +95,7 @@ export class SceneModel {
     this.balance = new Balance(stage.palette.ink);
     this.person =
       facts.person && new Person(id, facts.person, stage.palette, clock.endNs, this.refresh);
+    this.hands = facts.hands && new PersonHands(id, facts.hands, clock.endNs, this.refresh);
     this.figure = facts.model && new Figure(facts.model);
     this.ghost = facts.model && facts.commanded && facts.measured ? new Figure(facts.model) : null;
     const poses = facts.model && new PoseLookup(facts.model, facts, this.tracks);
@@ -130,6 +133,7 @@ export class SceneModel {
       this.figure,
       stage.palette.grid,
       stage.invalidate,
+      this.hands?.head,
     );
     this.enter();
     this.unsubscribe = clock.subscribe(this.refresh);
@@ -162,11 +166,19 @@ export class SceneModel {
 
   /** What the camera looks at: the middle of the robot, lower while it lies on the floor. */
   get centre(): Vector3 {
+    // Who has hands and no robot works in front of their chest.
+    if (!this.figure && this.hands) return this.workplace;
     if (!this.figure) return new Vector3(0, 0, 0.5);
     if (!this.figure.model.floating) return this.bounds.getCenter(new Vector3());
     const { x, y, z } = this.figure.root.position;
     const sunk = z - (this.facts.model?.standing?.height ?? z);
     return new Vector3(x, y, 0.5 * this.height + 0.5 * sunk);
+  }
+
+  private get workplace(): Vector3 {
+    const { place, head } = this.hands as PersonHands;
+    const ahead = new Vector3(0.3, 0, -0.35).applyQuaternion(head.quaternion);
+    return head.visible ? place.clone().add(ahead) : new Vector3(0.3, 0, 1.25);
   }
 
   /** Look as one does at first: across a fall where there is one, else from the corner. */
@@ -205,6 +217,7 @@ export class SceneModel {
       this.room,
       this.balance,
       this.person,
+      this.hands,
       this.trails,
       this.grippers,
       this.axes,
@@ -245,6 +258,7 @@ export class SceneModel {
     );
     if (this.trails) world.add(this.trails.group);
     if (this.person) world.add(this.person.group);
+    if (this.hands) world.add(this.hands.group);
     if (this.figure) world.add(this.figure.root);
     if (this.ghost) world.add(this.ghost.root);
   }
@@ -261,6 +275,8 @@ export class SceneModel {
     moved = (this.grippers?.update(time) ?? false) || moved;
     moved = (this.shown.person && this.person?.update(time, this.figure)) || moved;
     if (this.person) this.person.group.visible = this.shown.person;
+    moved = this.moveHands(time) || moved;
+    if (this.hands) this.hands.group.visible = this.shown.person;
     const scanned =
       this.shown.points && this.clouds.map((cloud) => cloud.update(time)).includes(true);
     for (const cloud of this.clouds) cloud.points.visible = this.shown.points && cloud.shown >= 0;
@@ -276,6 +292,16 @@ export class SceneModel {
     if (moved) this.stage.moved();
     else if (scanned || this.shown.trails) this.stage.invalidate();
     this.tell(time);
+  }
+
+  private moveHands(time: number): boolean {
+    const { hands } = this;
+    if (!hands || !this.shown.person) return false;
+    const wasSeen = hands.head.visible;
+    const moved = hands.update(time);
+    // Where somebody without a robot stands is known only now.
+    if (!wasSeen && hands.head.visible && !this.figure) this.lookFirst();
+    return moved;
   }
 
   private showAxes(): void {
@@ -357,6 +383,7 @@ export class SceneModel {
     dataset.frame = String(this.frames.measured);
     dataset.ghostFrame = String(this.frames.commanded);
     if (this.person) dataset.personFrame = String(this.person.frame);
+    if (this.hands) dataset.hands = String(this.hands.sides);
     if (this.clouds[0]) dataset.scan = String(this.clouds[0].shown);
   }
 

@@ -27,8 +27,8 @@ function toggles(show: SceneModel): Toggle[] {
       name: "person",
       label: "Person",
       key: "Shift+m",
-      does: "Person whose motion the robot makes",
-      has: show.person !== null,
+      does: "Person whose motion the robot makes, or whose hands were tracked",
+      has: show.person !== null || show.hands !== null,
     },
     {
       name: "ghost",

@@ -1,3 +1,5 @@
+from .camera_sight import pixels_of as pixels_of
+from .camera_sight import rays_of as rays_of
 from .check_log import Creep as Creep
 from .check_log import LoggedCheck as LoggedCheck
 from .check_log import LoggedShift as LoggedShift
@@ -25,6 +27,10 @@ from .marker_check import find_causes as find_causes
 from .marker_check import lens_of as lens_of
 from .marker_check import make_reference as make_reference
 from .marker_check import markers_of as markers_of
+from .overlay import OverlayFit as OverlayFit
+from .overlay import PointsInTime as PointsInTime
+from .overlay import fit_overlay as fit_overlay
+from .overlay import pixels_in_time as pixels_in_time
 from .standing import StationStanding as StationStanding
 from .standing import standing_of as standing_of
 from .volume_drift import KeptDistance as KeptDistance

@@ -7,12 +7,14 @@ from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.track import Array, Track
+from corporeal.signal.track import Array, Track, track_of
 
 # Sensors that change at rest, too.
 TREMBLING = (roles.IMU, roles.WRENCH, roles.TACTILE, roles.JOINT_TORQUE)
 # A column whose steps differ by less than this share of them counts the time.
 _CLOCK = 0.01
+# Where the wrist stands among 26 joints laid flat.
+_WRIST = (3, 4, 5)
 
 
 def find(subject: Subject, *, min_range: float = 0.002, min_duration_s: float = 0.5) -> Findings:
@@ -51,7 +53,7 @@ def find(subject: Subject, *, min_range: float = 0.002, min_duration_s: float = 
 def _observed(subject: Subject) -> list[Track]:
     """Every stream of observed numbers without its columns that count the time."""
     found: list[Track] = []
-    for track in subject.tracks.values():
+    for track in (*subject.tracks.values(), *_hands(subject)):
         shows_motion = not track.spec.name.endswith(TREMBLING)
         if track.spec.group != "observations" or len(track) < 2 or not shows_motion:
             continue
@@ -61,6 +63,15 @@ def _observed(subject: Subject) -> list[Track]:
         if moving.any():
             found.append(track.select(np.flatnonzero(moving).tolist()))
     return found
+
+
+def _hands(subject: Subject) -> list[Track]:
+    """The wrists of a person whose hands were tracked."""
+    return [
+        track_of(label, signal).select(_WRIST)
+        for label, signal in subject.recording.signals.items()
+        if signal.spec.name.endswith("_hand_joints") and signal.spec.shape == (26, 3)
+    ]
 
 
 def _range(values: Array) -> Array:

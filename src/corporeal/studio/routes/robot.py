@@ -26,6 +26,7 @@ from corporeal.studio.scene.joint_motion import (
     find_tracks,
 )
 from corporeal.studio.scene.person import HumanFigure, find_person
+from corporeal.studio.scene.person_hands import HandsInScene, find_hands
 from corporeal.studio.scene.surroundings import Surroundings, surroundings
 
 ROUTER = APIRouter(tags=["robot"])
@@ -69,6 +70,7 @@ class RobotFacts(BaseModel):
     commanded: JointMotion | None
     base: PoseTrack | None
     person: HumanFigure | None
+    hands: HandsInScene | None
     objects: list[PoseTrack]
     grippers: list[GripperOpening]
     clouds: list[PointCloudStream]
@@ -86,6 +88,7 @@ def robot(episode_id: str, studio: StudioDep, _: Reader) -> RobotFacts:
         missing: list[str] = []
         embodiment = _embodiment(episode, missing)
         base, objects = find_tracks(episode)
+        hands = find_hands(episode, objects)
         measured = commanded = None
         grippers: list[GripperOpening] = []
         if embodiment is not None:
@@ -100,11 +103,12 @@ def robot(episode_id: str, studio: StudioDep, _: Reader) -> RobotFacts:
             commanded=commanded,
             base=base,
             person=find_person(episode, embodiment, base),
+            hands=hands,
             objects=objects,
             grippers=grippers,
             clouds=_clouds(episode, embodiment, missing),
             surroundings=surroundings(episode.metadata, [each.stream for each in objects]),
-            cameras=find_cameras(episode, embodiment),
+            cameras=find_cameras(episode, embodiment, on_head=hands is not None),
             fall=find_fall(episode, embodiment, base),
             meshes=_meshes(studio, embodiment, missing),
             missing=missing,

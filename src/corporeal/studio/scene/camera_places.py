@@ -15,6 +15,7 @@ from corporeal.protocol.calibration import Calibration, CameraCalibration
 
 USUAL_FOV_RAD = math.radians(60)
 FARTHEST_M = 100.0
+HEAD = "head"
 
 
 class CameraPlace(BaseModel):
@@ -34,8 +35,13 @@ class CameraPlace(BaseModel):
     is_fov_known: bool
 
 
-def find_cameras(episode: Episode, robot: Embodiment | None) -> list[CameraPlace]:
-    """Cameras whose pose is in the calibration, in the metadata, or a frame of the robot."""
+def find_cameras(
+    episode: Episode, robot: Embodiment | None, *, on_head: bool = False
+) -> list[CameraPlace]:
+    """Cameras whose pose is in the calibration, in the metadata, or a frame of the robot.
+
+    With `on_head` those in the frame of a person's head are on the link `head`.
+    """
     known = {camera.name: camera for camera in _calibrated(episode)}
     stated = read_facts(episode.metadata).other.get("cameras")
     poses = stated if isinstance(stated, dict) else {}
@@ -45,7 +51,12 @@ def find_cameras(episode: Episode, robot: Embodiment | None) -> list[CameraPlace
         if spec.kind not in ("video", "depth"):
             continue
         lens = known.get(spec.name)
-        place = _from_calibration(lens, robot) or _from_metadata(poses.get(spec.name), robot)
+        if on_head and lens is not None and lens.frame == HEAD:
+            place = _worn(lens)
+        elif lens is not None and lens.frame == HEAD and robot is None:
+            continue
+        else:
+            place = _from_calibration(lens, robot) or _from_metadata(poses.get(spec.name), robot)
         place = place or _from_frame(spec.frame, robot)
         if place is None:
             continue
@@ -55,6 +66,13 @@ def find_cameras(episode: Episode, robot: Embodiment | None) -> list[CameraPlace
             stream=path, **place, width_rad=width, height_rad=height, is_fov_known=is_known
         ))  # fmt: skip
     return found
+
+
+def _worn(lens: CameraCalibration) -> dict[str, Any] | None:
+    """A camera on a person's head, whose pose moves with it."""
+    if lens.xyz is None or max(map(abs, lens.xyz)) > FARTHEST_M:
+        return None
+    return {"link": HEAD, "xyz": lens.xyz, "rpy": lens.rpy or (0.0, 0.0, 0.0), "looks_along": "z"}
 
 
 def _calibrated(episode: Episode) -> tuple[CameraCalibration, ...]:

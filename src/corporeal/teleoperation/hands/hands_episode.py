@@ -58,6 +58,8 @@ def write_episode(
     with EpisodeWriter(path, schema=schema, embodiment=motion.robot, metadata=metadata) as writer:
         for name, values in arrays.items():
             writer.extend(name, stamps, values)
+        for name, (times, values) in motion.person.items():
+            writer.extend(name, times, values.astype(np.float32))
         instruction = metadata.get("instruction")
         if isinstance(instruction, str) and instruction.strip():
             writer.extend("observations/instruction", stamps[:1], [instruction.strip()])
@@ -103,5 +105,6 @@ def _schema(motion: HandsMotion) -> Schema:
         else stream.model_copy(update={"rate_hz": float(motion.rate_hz)})
         for stream in schema.streams
         if not stream.name.startswith(SIDES) or stream.name.startswith(tuple(seen))
+        if stream.rate_hz is not None or stream.kind == "text" or stream.path in motion.person
     )
     return schema.model_copy(update={"streams": streams})

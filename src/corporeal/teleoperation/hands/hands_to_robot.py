@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.kinematics import Kinematics
@@ -29,6 +30,7 @@ from corporeal.teleoperation.hands.hand_track import (
 )
 from corporeal.teleoperation.operator_input import SIDES, OperatorInput, Side
 from corporeal.teleoperation.safety_filter import SafetyFilter
+from corporeal.units import SECOND_NS
 
 RATE_HZ = 50.0
 # A goal counts as reached within this, m.
@@ -53,7 +55,8 @@ class HandsMotion:
 
     `joints` (T, J), `openings` and `tracks` of each side, `goals` (T, 3) of the robot's hands in
     its world, `error_m` (T, 2) left and right, NaN where there was no goal. `base` (7,) is where
-    it stands and `room_from_world` (7,) takes its world back to the operator's room.
+    it stands and `room_from_world` (7,) takes its world back to the operator's room. `person` is
+    what was seen of them in the robot's world, by stream: stamps and joints (n, 26, 3) or head.
     """
 
     robot: Embodiment
@@ -64,6 +67,7 @@ class HandsMotion:
     tracks: dict[Side, HandTrack]
     goals: dict[Side, Array]
     error_m: Array
+    person: dict[str, tuple[NDArray[np.int64], Array]] = field(default_factory=dict)
 
     @property
     def reached_share(self) -> float:
@@ -102,7 +106,8 @@ def follow_hands(
     limb = SafetyFilter(arms, Clearance(arms, [floor()]))
     joints, error = _solve(limb, goals, rotations, rate_hz, told)
     room = np.concatenate([origin - turn.T @ arms.base[:3], quaternion_from_matrix(turn.T)])
-    return HandsMotion(robot, rate_hz, joints, arms.base.copy(), room, tracks, goals, error)
+    person = _person(inputs, times_s, room)
+    return HandsMotion(robot, rate_hz, joints, arms.base.copy(), room, tracks, goals, error, person)
 
 
 def human_hand_pose(motion: HandsMotion, side: Side) -> Array:
@@ -113,6 +118,41 @@ def human_hand_pose(motion: HandsMotion, side: Side) -> Array:
     out[:, :3] = (pose[:, :3] - motion.room_from_world[:3]) @ back
     conjugate = motion.room_from_world[3:] * np.array([1.0, -1.0, -1.0, -1.0])
     out[:, 3:] = quaternion_product(np.broadcast_to(conjugate, (len(pose), 4)), pose[:, 3:])
+    return out
+
+
+def _person(
+    inputs: Sequence[OperatorInput], times_s: Array, room: Array
+) -> dict[str, tuple[NDArray[np.int64], Array]]:
+    """The head and the joints of both hands in the robot's world, where and when they were seen."""
+    start_ns = round(float(times_s[0]) * SECOND_NS)
+    kept = [
+        given
+        for given in inputs
+        if 0 <= given.times.device_ns - start_ns <= round(np.ptp(times_s) * SECOND_NS)
+    ]
+    turn = matrix_from_quaternion(room[3:])
+    out: dict[str, tuple[NDArray[np.int64], Array]] = {}
+    heads = [(given.times.device_ns - start_ns, given.head) for given in kept
+             if given.head is not None]  # fmt: skip
+    if heads:
+        poses = np.array([head for _, head in heads])
+        rotations = turn.T @ matrix_from_quaternion(poses[:, 3:])
+        rows = np.concatenate(
+            [(poses[:, :3] - room[:3]) @ turn, quaternion_from_matrix(rotations)], axis=1
+        )
+        out["debug/head_pose"] = np.array([stamp for stamp, _ in heads]), rows
+    for side in SIDES:
+        seen = [
+            (given.times.device_ns - start_ns, hand.joints[:, :3])
+            for given in kept
+            if (hand := given.hand(side)) is not None
+            and hand.is_tracked
+            and hand.joints is not None
+        ]
+        if seen:
+            joints = (np.array([each for _, each in seen]) - room[:3]) @ turn
+            out[f"debug/{side}_hand_joints"] = np.array([stamp for stamp, _ in seen]), joints
     return out
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from corporeal.files import refuse_pointer
 from corporeal.geometry import Array, normalise
+from corporeal.schema import roles
 from corporeal.teleoperation.hands.hand_layout import joint_named
 from corporeal.teleoperation.hands.hand_rows import (
     HandRows,
@@ -33,7 +34,7 @@ _MAX_BYTES, _MAX_ROWS = 1 << 30, 2_000_000
 _TIMES = {"time_s": 1.0, "time": 1.0, "timestamp_s": 1.0, "timestamp": 1.0, "t": 1.0,
           "time_ms": 1e-3, "timestamp_ms": 1e-3, "time_us": 1e-6, "timestamp_us": 1e-6,
           "time_ns": 1e-9, "timestamp_ns": 1e-9}  # fmt: skip
-_HEAD = tuple(f"head_{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))
+_HEAD = tuple(f"head_{part}" for part in roles.POSE)
 # What a hand's length is in metres, by the unit of its file.
 _UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 _HAND_M = (0.10, 0.26)
@@ -89,7 +90,7 @@ def _columns(header: list[str]) -> dict[tuple[Side | None, int, str], int]:
     found: dict[tuple[Side | None, int, str], int] = {}
     for number, title in enumerate(header):
         name, _, axis = title.strip().replace(".", "_").replace(" ", "_").rpartition("_")
-        known = joint_named(name) if axis.lower() in ("x", "y", "z") else None
+        known = joint_named(name) if axis.lower() in roles.POSITION else None
         if known is not None:
             key = (*known, axis.lower())
             if key in found:
