@@ -17,7 +17,7 @@ from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.trigger import Automatic
 from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.episode.facts import AUTONOMOUS, CORRECTION, TELEOPERATION
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.studio.settings import StudioSettings
 from corporeal.teleoperation.arm_model import ArmModel
 from corporeal.teleoperation.camera_feed import CameraFeed
@@ -33,7 +33,7 @@ from corporeal.teleoperation.control_loop import (
     open_session,
     play,
 )
-from corporeal.teleoperation.operator_input import read_inputs
+from corporeal.teleoperation.operator_input import input_streams, read_inputs
 from corporeal.teleoperation.operator_state import PageWay, StateReport, welcome
 from corporeal.teleoperation.robot_link import RobotLink, TaskResult
 from corporeal.teleoperation.session import Driven, SessionEvent
@@ -323,7 +323,12 @@ class TeleoperationProgram:
 
         A policy, where there is one, drives until `take_over_s`.
         """
-        inputs = read_inputs(path)
+        inputs, streams = read_inputs(path), input_streams(path)
+        commanded = self.session.limb.arms.names
+        if streams and not any(set(names) & set(commanded) for names in streams.values()):
+            raise UnknownNameError("joints of the input", path.name, commanded)
+        if streams:
+            self.loop.offer(OperatorArrived(VIRTUAL_START_NS, streams, is_motion=True))
         with ExitStack() as stack:
             self._open_takes(stack)
             self.loop.listeners.append(lambda turn: self.feed.draw_due(turn.tick.time_ns))

@@ -18,7 +18,7 @@ from corporeal.errors import CorporealError
 from corporeal.teleoperation.arm_model import ArmModel
 from corporeal.teleoperation.arm_policy import ArmPolicy
 from corporeal.teleoperation.clearance import Clearance
-from corporeal.teleoperation.leader import LeaderArm, leader_of
+from corporeal.teleoperation.leader import LeaderArm, leader_of, motion_leader
 from corporeal.teleoperation.limits import CommandLimits
 from corporeal.teleoperation.operator_input import InputError, OperatorInput
 from corporeal.teleoperation.operator_message import Command, JointMessage
@@ -48,11 +48,15 @@ class AskedCommand:
 
 @dataclass(frozen=True)
 class OperatorArrived:
-    """Another page, or the same anew, drives from here on; `streams` are its leader arms."""
+    """Another page, or the same anew, drives from here on; `streams` are its leader arms.
+
+    With `is_motion` they are motions of the robot itself, with nothing to align.
+    """
 
     time_ns: int
     streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     device: str = ""
+    is_motion: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,8 +246,9 @@ class ControlLoop:
 
     def _greet(self, arrived: OperatorArrived) -> SessionEvent | None:
         named = self.session.limb.arms.names
+        leads = motion_leader if arrived.is_motion else leader_of
         try:
-            made = [(name, leader_of(each, named)) for name, each in arrived.streams.items()]
+            made = [(name, leads(each, named)) for name, each in arrived.streams.items()]
         except CorporealError as error:
             return SessionEvent("refused", str(error), arrived.time_ns)
         self.streams = tuple(made)

@@ -25,7 +25,7 @@ class LeaderArm:
     """One stream of leader joints; `columns` (k,) are which commanded joints it leads.
 
     `offsets` (k,) and `signs` (k,) make its angles the robot's: sign * angle + offset. It leads
-    once it was aligned.
+    once it was aligned. `chosen` (k,) are the columns of its samples that lead; None: all.
     """
 
     columns: NDArray[np.int64]
@@ -35,9 +35,12 @@ class LeaderArm:
     angles: Array = field(default_factory=lambda: np.zeros(0))
     rates: Array = field(default_factory=lambda: np.zeros(0))
     received_ns: int = 0
+    chosen: NDArray[np.int64] | None = None
 
     def update(self, joints: Array, received_ns: int) -> None:
         """Take a sample; one of another length, or that is not finite, is left out."""
+        if self.chosen is not None:
+            joints = joints[self.chosen] if len(joints) > self.chosen.max() else joints[:0]
         if joints.shape != self.columns.shape or not np.isfinite(joints).all():
             return
         seconds = (received_ns - self.received_ns) / 1e9
@@ -80,3 +83,17 @@ def leader_of(
     columns = np.array([list(commanded).index(name) for name in names], np.int64)
     signs = np.array([-1.0 if name in reversed_joints else 1.0 for name in names])
     return LeaderArm(columns, signs, np.zeros(len(names)))
+
+
+def motion_leader(names: Sequence[str], commanded: Sequence[str]) -> LeaderArm:
+    """A leader that is a motion of the robot itself: of its joints those that are commanded lead.
+
+    Its angles are the robot's, so there is nothing to align; raises UnknownNameError for none.
+    """
+    chosen = [number for number, name in enumerate(names) if name in commanded]
+    if not chosen:
+        raise UnknownNameError("joint of the motion", names[0] if names else "", commanded)
+    leader = leader_of([names[number] for number in chosen], commanded)
+    leader.chosen, leader.is_ready = np.array(chosen, np.int64), True
+    leader.angles = np.full(len(chosen), np.nan)
+    return leader

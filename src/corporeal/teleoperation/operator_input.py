@@ -136,16 +136,24 @@ class OperatorInput:
 class InputSource:
     """A plugin: a way to read inputs from a file; `read` yields them in order of reception.
 
-    Stamps count from any epoch: whoever plays them keeps their distances.
+    Stamps count from any epoch: whoever plays them keeps their distances. `streams` are the joint
+    streams of a file by name, their joints by the robot's names.
     """
 
     read: Callable[[Path], Iterator[OperatorInput]]
     accepts: Callable[[Path], bool]
+    streams: Callable[[Path], Mapping[str, tuple[str, ...]]] | None = None
 
 
 def input_sources() -> dict[str, InputSource]:
     """All ways to read recorded input, by name."""
     return plugins("corporeal.teleoperation.inputs", "INPUT", InputSource)
+
+
+def input_streams(path: Path) -> Mapping[str, tuple[str, ...]]:
+    """The joint streams in a file by name, with the robot's names of their joints; often none."""
+    source = next((each for each in input_sources().values() if each.accepts(path)), None)
+    return {} if source is None or source.streams is None else source.streams(path)
 
 
 def read_inputs(path: Path) -> Iterator[OperatorInput]:

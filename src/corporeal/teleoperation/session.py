@@ -315,7 +315,7 @@ class TeleoperationSession:
 
     def _led(self) -> Array | None:
         """What leader arms ask of the joints (n,); None where none leads."""
-        active = [leader for leader in self.leaders.values() if leader.is_ready]
+        active = [each for each in self.leaders.values() if each.is_ready and each.received_ns]
         if not active or not self._asked_to_follow or self._blocked:
             return None
         asked = self.limb.positions.copy()

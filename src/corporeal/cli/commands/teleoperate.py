@@ -52,7 +52,8 @@ def teleoperate(
     task: Annotated[str, option("The scene and its judge.")] = "pick_place",
     record: Annotated[Path | None, option("Folder for the episodes.")] = None,
     input_: Annotated[
-        Path | None, option("Play this recorded input instead of a page, clutch held.", "--input")
+        Path | None,
+        option("Play this input instead of a page: hands, or a robot's joints.", "--input"),
     ] = None,
     seconds: Annotated[float | None, option("Stop after so long.", min=0.1)] = None,
     port: Annotated[int, option("Port of the page; 0 for any.", min=0, max=65535)] = PORT,
