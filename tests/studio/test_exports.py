@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.waiting import comes_to
 
 from corporeal.catalog.audit import events_of_kind
 from corporeal.catalog.workspace import Workspace
+from corporeal.studio import exports
 
 
 def test_a_choice_is_exported_and_the_same_choice_is_the_same_export(
@@ -39,3 +41,12 @@ def test_nothing_and_strange_names_are_refused(client: TestClient) -> None:
     changed = client.post("/api/exports", json={"query": "", "expected": 40})
     assert "40 when it was asked" in changed.json()["error"]
     assert client.get("/api/exports/cache").json() == []
+
+
+def test_only_so_many_exports_wait_for_their_turn(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exports, "MOST_WAITING", 0)
+    refused = client.post("/api/exports", json={"query": "number = 1", "format": "zarr"})
+    assert refused.status_code == 422
+    assert "not done yet" in refused.json()["error"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tests.teleoperation.captures import quest_inputs
 from corporeal.capture.thumbnail import unframed
 from corporeal.cli.teleoperation_run import TeleoperationProgram, TeleoperationTerms
 from corporeal.episode import Episode
+from corporeal.studio.operator_server import MOST_MESSAGES, MOST_PAGES
 from corporeal.studio.settings import StudioSettings
 from corporeal.teleoperation.control_loop import TICK_NS, LoopTurn
 from corporeal.teleoperation.operator_message import write_message
@@ -74,6 +76,11 @@ def _until(socket: WebSocketTestSession, is_it: Callable[[dict[str, Any]], bool]
             if is_it(said):
                 return said
     raise AssertionError("it was not said")
+
+
+def _read_to_the_end(socket: WebSocketTestSession) -> None:
+    while True:
+        socket.receive_text()
 
 
 def _kind(name: str) -> Callable[[dict[str, Any]], bool]:
@@ -181,6 +188,26 @@ def test_strangers_need_the_token(program: TeleoperationProgram) -> None:
                 assert _until(socket, _kind("welcome"))
     finally:
         program.token = None
+
+
+def test_only_so_many_pages_look_on_and_none_of_them_floods_the_robots_loop(floor: _Floor) -> None:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(floor.client.websocket_connect("/teleoperate"))
+                   for _ in range(MOST_PAGES)]  # fmt: skip
+        for socket in sockets:
+            _until(socket, _kind("welcome"))
+        with floor.client.websocket_connect("/teleoperate") as one_more:
+            with pytest.raises(WebSocketDisconnect) as refused:
+                one_more.receive_text()
+            assert refused.value.code == 4429
+        sockets[0].send_json(HELLO)
+        for _ in range(MOST_MESSAGES[False] + 1):
+            for socket in sockets[:2]:
+                socket.send_json({"kind": "ping", "sent_ms": 1.0})
+        with pytest.raises(WebSocketDisconnect) as ended:
+            _read_to_the_end(sockets[1])
+        assert ended.value.code == 4408
+        assert _until(sockets[0], _kind("pong")), "who drives may send as much as a device does"
 
 
 def test_pictures_are_the_newest_and_framed(floor: _Floor) -> None:

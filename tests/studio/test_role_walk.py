@@ -29,6 +29,7 @@ TAKES: tuple[tuple[Action, str], ...] = (
     ("judge", r"post /api/halts/\{key\}/lift"),
     ("ingest", r"post /api/live/marks"),
     ("release", r"post /api/releases(/preview)?"),
+    ("export", r"post /api/exports"),
     ("export", r"post /api/releases/\{reference\}/exports"),
     ("verify", r"post /api/releases/\{reference\}/verification"),
     ("judge", r"post /api/reviews(/\{name\}/close)?"),

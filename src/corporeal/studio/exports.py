@@ -27,6 +27,8 @@ from corporeal.release.reading import check_members, find_release, local_copies,
 
 FOLDER = "exports"
 """Below the workspace: a folder for each release, or choice of episodes, and format."""
+MOST_WAITING = 16
+"""Exports that are under way or wait for their turn."""
 ExportFormat = Literal[
     "lerobot", "lerobot_v21", "groot", "rlds", "robomimic", "aloha", "zarr", "mcap"
 ]
@@ -102,6 +104,11 @@ class Exports:
             state = self._known.get(key)
             if folder.is_dir() or (state is not None and state.phase == "working"):
                 return
+            waiting = sum(each.phase == "working" for each in self._known.values())
+            if waiting >= MOST_WAITING:
+                raise CorporealError(
+                    f"exports, got {waiting} that are not done yet; expected fewer. Wait for one."
+                )
             self._known[key] = ExportState(name, "working", 0, total, _shown(workspace, folder))
 
         def work() -> None:

@@ -48,13 +48,20 @@ from corporeal.teleoperation.robot_link import RobotLink
 PAGE = "teleoperate.html"
 COOKIE = "corporeal_teleoperation"
 _STATE_S = 0.05
-_LARGEST_MESSAGE = 1 << 16
+_LARGEST_MESSAGE = 1 << 15
 _NO_PAGE = "The operator's page was not built. In a clone of Corporeal, run: make page."
 _STRANGER = "Open the address that was printed, token and all, as the user who started this."
 _WAITING_TEXTS = 256
 _PICTURE_WIDTH = 640
 # More of these a second than any device sends: the rest of them is not answered one by one.
 _ERRORS_A_SECOND = 5.0
+# Pages share a processor with the loop that commands the robot.
+MOST_PAGES = 12
+# A second: of who drives, more than headset and leader arms send; of who looks on, pings and stops.
+MOST_MESSAGES = {True: 2000, False: 50}
+_TOO_MANY, _TOO_QUICK = 4429, 4408
+_FULL = f"{MOST_PAGES} pages look already. Close one of them."
+_QUICK = "This page sends more than any device does. Reload it."
 
 
 class Desk(Protocol):
@@ -93,11 +100,20 @@ class _Page:
     errors_left: float = _ERRORS_A_SECOND
     erred_s: float = 0.0
     has_greeted: bool = False
+    heard: int = 0
+    heard_since_s: float = 0.0
 
-    def say(self, message: Mapping[str, Any]) -> None:
+    def is_too_quick(self, now_s: float, *, drives: bool) -> bool:
+        """Count a message; whether that are too many of the last second."""
+        if now_s - self.heard_since_s >= 1.0:
+            self.heard, self.heard_since_s = 0, now_s
+        self.heard += 1
+        return self.heard > MOST_MESSAGES[drives]
+
+    def say(self, message: Mapping[str, Any] | str) -> None:
         """Send a text soon; a page that does not read loses what it left."""
         with suppress(asyncio.QueueFull):
-            self.texts.put_nowait(json.dumps(message))
+            self.texts.put_nowait(message if isinstance(message, str) else json.dumps(message))
 
 
 class OperatorServer:
@@ -110,6 +126,9 @@ class OperatorServer:
         self._driver: _Page | None = None
         self._pictures: dict[str, tuple[int, NDArray[np.uint8]]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        # Made once for all pages: the state of a turn as text, and pictures by camera and time.
+        self._state: tuple[LoopTurn, str] | None = None
+        self._packed: dict[str, tuple[int, asyncio.Task[bytes]]] = {}
 
     def see(self, turn: LoopTurn) -> None:
         """A listener of the control loop, in its thread."""
@@ -132,6 +151,19 @@ class OperatorServer:
         """What pages are told 20 times a second."""
         desk = self.desk
         return desk.report.message(turn, desk.recording(), desk.link.things())
+
+    def _state_of(self, turn: LoopTurn) -> str:
+        if self._state is None or self._state[0] is not turn:
+            self._state = turn, json.dumps(self.state(turn))
+        return self._state[1]
+
+    def _pack(self, camera: str, time_ns: int, picture: NDArray[np.uint8]) -> asyncio.Task[bytes]:
+        """The JPEG of a picture, made once however many look."""
+        known = self._packed.get(camera)
+        if known is None or known[0] != time_ns:
+            making = asyncio.create_task(asyncio.to_thread(jpeg, picture, width=_PICTURE_WIDTH))
+            known = self._packed[camera] = time_ns, making
+        return known[1]
 
     def _tell(self, message: Mapping[str, Any]) -> None:
         for page in self._pages:
@@ -189,13 +221,17 @@ class OperatorServer:
         newest = self._pictures.get(request.path_params["name"])
         if newest is None:
             return PlainTextResponse("no such camera, or no picture yet", status_code=404)
-        picture = await asyncio.to_thread(jpeg, newest[1], width=_PICTURE_WIDTH)
+        picture = await asyncio.shield(self._pack(request.path_params["name"], *newest))
         headers = {"Cache-Control": "no-store", "X-Time-Ns": str(newest[0])}
         return Response(picture, media_type="image/jpeg", headers=headers)
 
     async def _serve_page(self, socket: WebSocket) -> None:
         if not self._is_known(socket):
             await socket.close(4401, _STRANGER)
+            return
+        if len(self._pages) >= MOST_PAGES:
+            await socket.accept()
+            await socket.close(_TOO_MANY, _FULL)
             return
         await socket.accept()
         self._loop = asyncio.get_running_loop()
@@ -221,6 +257,9 @@ class OperatorServer:
                 message = await page.socket.receive()
                 received_ns = self.desk.now_ns()
                 if message["type"] == "websocket.disconnect":
+                    return
+                if page.is_too_quick(received_ns / 1e9, drives=page is self._driver):
+                    await page.socket.close(_TOO_QUICK, _QUICK)
                     return
                 try:
                     if message.get("bytes") is not None:
@@ -286,7 +325,7 @@ class OperatorServer:
             await asyncio.sleep(_STATE_S)
             # One that has not read the last state yet gets none on top of it.
             if self.turn is not None and page.texts.empty():
-                page.say(self.state(self.turn))
+                page.say(self._state_of(self.turn))
 
     async def _send_pictures(self, page: _Page) -> None:
         """The newest picture of each camera; sending one waits until the page has taken it."""
@@ -296,7 +335,7 @@ class OperatorServer:
                 if page.shown.get(camera) == time_ns:
                     continue
                 page.shown[camera] = time_ns
-                packed = await asyncio.to_thread(jpeg, picture, width=_PICTURE_WIDTH)
+                packed = await asyncio.shield(self._pack(camera, time_ns, picture))
                 await page.socket.send_bytes(framed({"camera": camera, "time_ns": time_ns}, packed))
                 sent = True
             if not sent:
