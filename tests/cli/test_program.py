@@ -30,7 +30,7 @@ COMMANDS = [
     "init", "learn", "lineage", "ls", "mark", "migrate", "plot", "record", "recover", "rejudge",
     "release", "retarget", "retarget_hands", "retarget_live", "review", "robot", "score", "shifts",
     "simulate_robot", "smoke_train", "snapshot", "store", "studio", "sync_test", "teleoperate",
-    "trust", "verify", "watch", "watch_folder",
+    "triangulate", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 
