@@ -12,6 +12,7 @@ from corporeal.calibration.force import (
     next_rests,
     solve_force,
     spread_condition,
+    standing_drift,
 )
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_vector, rotation_angle
@@ -111,3 +112,31 @@ def test_rests_are_asked_for_until_gravity_pointed_everywhere() -> None:
     assert down == pytest.approx([0, 0, 1])
     (after,) = next_rests(matrix_from_vector(np.array([[0.0, 0, 0], [3.1416, 0, 0]])))
     assert " z " not in after.words
+
+
+def standing(rng: np.random.Generator, drift_n: Array, noise: float = 0.2) -> tuple[Array, Array]:
+    """Times and forces of a tool that hangs still for 175 s, sampled a hundred times a second."""
+    time_s = np.arange(0, 175, 0.01)
+    forces = np.array([3.0, -8.0, 12.0]) + np.outer(time_s / 175, drift_n)
+    return time_s, forces + rng.normal(0, noise, forces.shape)
+
+
+def test_a_sensor_that_creeps_is_told_within_a_minute() -> None:
+    drift = np.array([0.8, -0.2, -1.2])
+    for seed in range(5):
+        found = standing_drift(*standing(np.random.default_rng(seed), drift), max_drift_n=0.5)
+        assert found.alarm_s is not None
+        assert found.alarm_s <= 60
+        assert found.drift_n == pytest.approx(drift, abs=4 * found.sigma_n)
+
+
+def test_a_sensor_that_keeps_still_raises_no_alarm() -> None:
+    for seed in range(20):
+        still = standing(np.random.default_rng(100 + seed), np.zeros(3))
+        assert standing_drift(*still, max_drift_n=0.05).alarm_s is None
+
+
+def test_too_short_a_rest_is_refused() -> None:
+    time_s, forces = standing(np.random.default_rng(1), np.zeros(3))
+    with pytest.raises(CorporealError, match="expected 20 s or more"):
+        standing_drift(time_s[:500], forces[:500], max_drift_n=0.5)

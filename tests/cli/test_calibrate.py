@@ -144,3 +144,20 @@ def test_a_folder_of_cameras_becomes_one_document(tmp_path: Path) -> None:
     refused = _run(*asked, "-o", tmp_path / "new.yaml")
     assert "right: 2 of 2 pictures show charuco_a4" in str(refused.exception)
     assert not (tmp_path / "new.yaml").exists()
+
+
+def test_a_sensor_that_creeps_while_it_stands_ends_with_1(tmp_path: Path) -> None:
+    table = tmp_path / "still.csv"
+    rng = np.random.default_rng(3)
+    rows = [f"{t:.2f},{3 + 0.01 * t + rng.normal(0, 0.05):.4f},-8,{rng.normal(0, 0.05):.4f}"
+            for t in np.arange(0, 40, 0.05)]  # fmt: skip
+    table.write_text("\n".join(["t,fx,fy,fz", *rows]), "utf-8")
+    result = _run("calibrate", "force", "--standing", table)
+    assert result.exit_code == 1
+    assert "it creeps, certain after" in result.output
+    lax = ("calibrate", "force", "--standing", table, "--max-drift-n", "3", "--json")
+    result = _run(*lax)
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["drift_n"][0] == pytest.approx(0.4, abs=0.05)
+    table.write_text("t,fx,fy,fz\n1,0,0,0\n0,0,0,0\n", "utf-8")
+    assert "its times go back" in str(_run(*lax).exception)

@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 import yaml
+from PIL import Image
 from tests.calibration.marker_pictures import LEFT, RIGHT, draw, pose, station, write_folder
 from typer.testing import CliRunner
 
@@ -105,6 +106,18 @@ def test_a_bumped_camera_ends_with_1_and_says_what_to_do(cell: Path, pictures: P
     assert [check["passed"] for check in told["checks"]] == [False]
     run("lift", "-c", cell, "--log-only", "--reason", "the table was pushed back")
     assert "the table was pushed back" in run("checks", cell)
+
+
+def test_a_look_and_the_checks_so_far_are_drawn(cell: Path, pictures: Path, tmp_path: Path) -> None:
+    look, chart = tmp_path / "look.png", tmp_path / "checks.png"
+    run("verify", pictures / "bumped", "-c", cell, "--log-only", "--report", look, code=1)
+    run("checks", cell, "--report", chart)
+    red = []
+    for path in (look, chart):
+        with Image.open(path) as drawn:
+            r, g, b = np.asarray(drawn.convert("RGB"), np.int64).transpose(2, 0, 1)
+        red.append(int(((r > 150) & (g < 90) & (b < 90)).sum()))
+    assert min(red) > 20, "what was moved is drawn in red in both"
 
 
 def test_what_cannot_be_verified_is_refused_in_words(cell: Path, pictures: Path) -> None:

@@ -29,6 +29,10 @@ FEWEST_POSES = 6
 # Beyond this the directions of gravity are too much alike to tell the numbers apart.
 WORST_CONDITION = 10.0
 _UNKNOWNS = 13
+# A sensor is zeroed about so often; it is watched for so long before anything is said.
+ZEROED_S, FEWEST_SECONDS = 180.0, 20
+# A slope beyond so many sigmas is no noise, however often it is looked at.
+_CERTAIN = 6.0
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,61 @@ def solve_force(poses: StaticPoses) -> ForceSolution:
         np.linalg.norm(residual[:, :3], axis=1), np.linalg.norm(residual[:, 3:], axis=1),
         condition, margin, _drift(poses),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class StandingDrift:
+    """How a sensor at rest crept: (3,) N in `seconds`, one sigma of it, and when that was certain.
+
+    `alarm_s` is after how long it was certain to pass the limit; None where it never was.
+    """
+
+    seconds: float
+    drift_n: Array
+    sigma_n: float
+    alarm_s: float | None
+
+    @property
+    def worst_n(self) -> float:
+        """How far the force moved in all."""
+        return float(np.linalg.norm(self.drift_n))
+
+
+def standing_drift(time_s: Array, forces: Array, *, max_drift_n: float) -> StandingDrift:
+    """The drift of forces (T, 3) of a tool that hangs still, by a line through means of a second.
+
+    The alarm is raised as soon as the line is beyond its noise, and steep enough to pass
+    `max_drift_n` within the three minutes that lie between two zeroings.
+    """
+    second = np.floor(time_s - time_s[0]).astype(np.int64)
+    counts = np.bincount(second)
+    if len(counts) < FEWEST_SECONDS or (counts == 0).sum() > len(counts) / 2:
+        raise CorporealError(
+            f"{time_s[-1] - time_s[0]:.0f} s of a tool at rest; expected {FEWEST_SECONDS} s or "
+            "more without gaps."
+        )
+    there = np.flatnonzero(counts)
+    means = np.stack([np.bincount(second, axis)[there] / counts[there] for axis in forces.T], 1)
+    alarm: float | None = None
+    for last in range(FEWEST_SECONDS, len(there) + 1):
+        slope, sigma = _slope(there[:last].astype(np.float64), means[:last])
+        if (
+            float(np.linalg.norm(slope)) * ZEROED_S > max_drift_n
+            and (np.abs(slope) > _CERTAIN * sigma).any()
+        ):
+            alarm = float(there[last - 1] + 1)
+            break
+    slope, sigma = _slope(there.astype(np.float64), means)
+    span = float(there[-1] - there[0])
+    return StandingDrift(span + 1, slope * span, float(sigma.max()) * span, alarm)
+
+
+def _slope(seconds: Array, means: Array) -> tuple[Array, Array]:
+    """A line's slope (3,) in N/s and its sigma, by how much neighbouring seconds differ."""
+    centred = seconds - seconds.mean()
+    size = float((centred**2).sum())
+    noise = np.sqrt((np.diff(means, axis=0) ** 2).mean(axis=0) / 2)
+    return centred @ means / size, np.maximum(noise, 1e-6) / np.sqrt(size)
 
 
 def compensate_wrench(

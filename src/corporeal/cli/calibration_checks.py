@@ -24,6 +24,8 @@ from corporeal.calibration.verification import (
     log_of,
     look_at,
     markers_of,
+    plot_checks,
+    plot_looks,
     read_log,
     reference_from,
     with_reference,
@@ -32,7 +34,14 @@ from corporeal.catalog.accounts import system_user
 from corporeal.cli.check_notes import lift_in, moment_now, note_check, show_creep
 from corporeal.cli.command import argument, option
 from corporeal.cli.live_pictures import take_pictures
-from corporeal.cli.output import AsJson, console, make_table, print_json
+from corporeal.cli.output import (
+    AsJson,
+    check_picture,
+    console,
+    make_table,
+    print_json,
+    save_picture,
+)
 from corporeal.cli.workspaces import WorkspaceOption
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
@@ -52,6 +61,7 @@ _Driver = Annotated[
     list[str] | None, option("A live source: DRIVER, or CAMERA=DRIVER.", metavar="DRIVER")
 ]
 _Settings = Annotated[list[str] | None, option("An option of the driver, NAME=VALUE.", "--set")]
+_Report = Annotated[Path | None, option("A picture of it: .png, .pdf or .svg.")]
 _When = Annotated[str, option("Which pictures of an episode or movie: start or end.")]
 
 
@@ -118,6 +128,7 @@ def verify(
     here: Annotated[
         bool, option("Note it in the log alone, not in a workspace.", "--log-only")
     ] = False,
+    report: _Report = None,
     as_json: AsJson = False,
 ) -> None:
     """Look at the markers of a station: does its calibration still hold?
@@ -127,6 +138,8 @@ def verify(
 
     Example: [bold]corporeal calibrate verify marker.mp4 -c cell.yaml[/bold]
     """
+    if report is not None:
+        check_picture(report)
     document = Calibration.load(calibration)
     named = [camera] if camera else _cameras_given(document, sources, driver)
     references = markers_of(document, named)
@@ -134,10 +147,13 @@ def verify(
     assert plan is not None
     cameras = list(dict.fromkeys(each.camera for each in references))
     looks = _looks(cameras, document, sources, driver, settings, frames=plan.frames, when=when)
+    shifts = compare_looks(document, looks, references)
     check = CalibrationCheck(
-        document.reference, compare_looks(document, looks, references), _when(sources, when),
+        document.reference, shifts, _when(sources, when),
         system_user(), ", ".join(dict.fromkeys(look.source for look in looks)),
     )  # fmt: skip
+    if report is not None:
+        save_picture(plot_looks(document, looks, references, shifts), report)
     note_check(check, calibration, root=root, station=station, log_only=here, as_json=as_json)
     if not check.passed:
         raise typer.Exit(1)
@@ -146,6 +162,7 @@ def verify(
 def checks(
     calibration: Annotated[Path, argument("The station's calibration document.")],
     last: Annotated[int, option("How many to show.", min=1)] = 20,
+    report: _Report = None,
     as_json: AsJson = False,
 ) -> None:
     """The checks of a station, and whether a marker creeps: EWMA and CUSUM beside the limits.
@@ -155,6 +172,9 @@ def checks(
     document = Calibration.load(calibration)
     entries = read_log(log_of(calibration))
     creeps = find_creeps(entries, document.reference)
+    if report is not None:
+        check_picture(report)
+        save_picture(plot_checks(entries, f"checks of {document.name}"), report)
     if as_json:
         print_json({"checks": [entry.to_json() for entry in entries[-last:]],
                     "creeps": [vars(each) | {"is_alarming": each.is_alarming}

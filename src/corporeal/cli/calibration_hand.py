@@ -19,13 +19,22 @@ from corporeal.calibration.files import (
     read_joint_pairs,
     read_pose_pairs,
     read_pose_track,
+    read_standing_forces,
     read_static_poses,
 )
-from corporeal.calibration.force import ForceSolution, leave_out_force, next_rests, solve_force
+from corporeal.calibration.force import (
+    ZEROED_S,
+    ForceSolution,
+    leave_out_force,
+    next_rests,
+    solve_force,
+    standing_drift,
+)
 from corporeal.calibration.hand_eye import (
     HandEyeSolution,
     LeftOut,
     PosePairs,
+    describe_errors,
     describe_offset,
     find_mistakes,
     inverse,
@@ -151,8 +160,14 @@ def force(
     guide: Annotated[
         int | None, option("Say so many poses to take, after those given.", min=1, max=20)
     ] = None,
+    standing: Annotated[
+        Path | None, option("A tool that hangs still for a while: .csv with t fx fy fz.")
+    ] = None,
     max_drift_n: Annotated[
-        float, option("Largest change of the force between two equal poses in N.", min=0)
+        float,
+        option(
+            "Largest change of the force between two equal poses, or in 3 minutes, in N.", min=0
+        ),
     ] = 0.5,
     name: _Name = None,
     out: _Station = None,
@@ -161,13 +176,20 @@ def force(
 ) -> None:
     """A force sensor from poses at rest: tool, bias, mounting and sign, each with its spread.
 
-    Exit 1 when the sensor drifted between the first pose and the same one taken last.
+    Exit 1 when the sensor drifted between the first pose and the same one taken last, or creeps
+    while it stands still.
 
     Example: [bold]corporeal calibrate force rests.csv --name right_wrist_wrench -o cell.yaml[/bold]
     Example: [bold]corporeal calibrate force --guide 8[/bold]
+    Example: [bold]corporeal calibrate force --standing still.csv[/bold]
     """
     if report is not None:
         check_picture(report)
+    if standing is not None:
+        if any(each is not None for each in (poses, guide, name, out, report)):
+            raise CorporealError("--standing, got more beside it; expected --max-drift-n at most.")
+        _judge_standing(standing, max_drift_n, as_json=as_json)
+        return
     if poses is None:
         _show_rests(np.zeros((0, 3, 3)), guide, as_json=as_json)
         return
@@ -262,10 +284,35 @@ def _values(pairs: PosePairs, solution: HandEyeSolution, left_out: LeftOut) -> d
         "board": solution.board.tolist(), "board_sigma_m": solution.board_sigma_m.tolist(),
         "left_out": {"rms_m": left_out.rms_m, "rms_rad": left_out.rms_rad},
         "robot": {"position_m": solution.robot_m, "rotation_rad": solution.robot_rad},
+        "board_error_rad": solution.board_rad,
         "scale": solution.scale, "scale_sigma": solution.scale_sigma,
         "offsets": {name: {"value": float(value), "sigma": float(sigma)} for name, value, sigma in
                     zip(names, solution.offsets, solution.offset_sigma, strict=True)},
     }  # fmt: skip
+
+
+def _judge_standing(path: Path, max_drift_n: float, *, as_json: bool) -> None:
+    drift = standing_drift(*read_standing_forces(path), max_drift_n=max_drift_n)
+    if as_json:
+        print_json({"seconds": drift.seconds, "drift_n": drift.drift_n.tolist(),
+                    "sigma_n": drift.sigma_n, "alarm_s": drift.alarm_s,
+                    "is_good": drift.alarm_s is None})  # fmt: skip
+    else:
+        parts = ", ".join(f"{value:.2f}" for value in drift.drift_n)
+        console().print(
+            f"in {drift.seconds:.0f} s at rest the force moved by {drift.worst_n:.2f} N ({parts}; "
+            f"+- {drift.sigma_n:.2f} N)"
+        )
+        if drift.alarm_s is None:
+            console().print("good: no creep beyond its noise and the limit")
+        else:
+            console().print(
+                f"it creeps, certain after {drift.alarm_s:.0f} s: beyond {max_drift_n:g} N in "
+                f"{ZEROED_S / 60:.0f} minutes. Let it warm up, and zero it before every episode",
+                style="yellow",
+            )  # fmt: skip
+    if drift.alarm_s is not None:
+        raise typer.Exit(1)
 
 
 def _show_rests(taken: Array, guide: int | None, *, as_json: bool) -> None:
@@ -295,8 +342,7 @@ def _show_hand_eye(given: PosePairs, solution: HandEyeSolution, left_out: LeftOu
         console().print(f"{name}: off by {describe_offset(name, float(value), float(spread))}")
     console().print(
         f"a pair that is left out is told to {left_out.rms_m * 1e3:.2f} mm and "
-        f"{np.degrees(left_out.rms_rad):.3f} degrees; the robot itself is wrong by "
-        f"{solution.robot_m * 1e3:.2f} mm and {np.degrees(solution.robot_rad):.3f} degrees"
+        f"{np.degrees(left_out.rms_rad):.3f} degrees; {describe_errors(solution)}"
     )
 
 

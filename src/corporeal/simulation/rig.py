@@ -14,7 +14,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import pi, radians, sqrt
+from xml.etree.ElementTree import Element  # nosec B405: elements are made here, nothing is parsed
 
+import numpy as np
+
+from corporeal.geometry import rpy_from_matrix
+from corporeal.protocol import Calibration
 from corporeal.schema import roles
 from corporeal.simulation.sensor import (
     ClockSpread,
@@ -26,6 +31,7 @@ from corporeal.simulation.sensor import (
     SensorClock,
     SensorLatency,
 )
+from corporeal.simulation.world import add_cameras
 
 GRAVITY = 9.80665
 BANDWIDTH_HZ = 100.0
@@ -148,6 +154,28 @@ def clocks(seed: int) -> dict[str, SensorClock]:
 def stream_sources() -> dict[str, str]:
     """The clock that stamps each stream, by the stream's path."""
     return {path: sensor.clock for path, sensor in SENSORS.items()} | dict.fromkeys(TEXT, "host")
+
+
+def exact_calibration(width: int = 640, height: int = 480) -> Calibration:
+    """Where the robot's cameras are, and their lenses, for pictures of this size: the truth."""
+    world, torso = Element("worldbody"), Element("body")
+    add_cameras(world, torso)
+    cameras = []
+    for frame, parent in (("torso_link", torso), ("world", world)):
+        for camera in parent.iter("camera"):
+            right, up = np.array(camera.attrib["xyaxes"].split(), np.float64).reshape(2, 3)
+            # MuJoCo's camera looks along -z with y up; ours along z with y down.
+            axes = np.stack([right, -up, -np.cross(right, up)], axis=1)
+            focal = height / 2 / np.tan(radians(float(camera.attrib["fovy"])) / 2)
+            cameras.append({
+                "name": camera.attrib["name"], "width": width, "height": height,
+                "focal_px": (focal, focal), "centre_px": ((width - 1) / 2, (height - 1) / 2),
+                "frame": frame, "xyz": tuple(map(float, camera.attrib["pos"].split())),
+                "rpy": tuple(float(angle) for angle in rpy_from_matrix(axes)),
+            })  # fmt: skip
+    stated = {"document": "calibration", "name": "simulated_robot", "version": "1.0.0",
+              "measured": "2026-01-01", "cameras": cameras}  # fmt: skip
+    return Calibration.model_validate(stated)
 
 
 def without_noise(sensors: dict[str, Sensor]) -> dict[str, Sensor]:

@@ -2,6 +2,7 @@ from .pose_tables import read_effector_poses as read_effector_poses
 from .pose_tables import read_joint_pairs as read_joint_pairs
 from .pose_tables import read_pose_pairs as read_pose_pairs
 from .pose_tables import read_pose_track as read_pose_track
+from .pose_tables import read_standing_forces as read_standing_forces
 from .pose_tables import read_static_poses as read_static_poses
 from .station_document import camera_record as camera_record
 from .station_document import force_record as force_record

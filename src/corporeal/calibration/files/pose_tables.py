@@ -29,7 +29,8 @@ _WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
 _EFFECTOR = ("effector", "base_from_effector", "O_T_EE", "robot_pose", "T_base_gripper")
 _TARGET = ("board", "camera_from_board", "target_pose", "T_cam_target")
 # Each is left out in turn, and the others are solved: beyond this no one waits for it.
-_MOST_PAIRS, _MOST_RESTS = 400, 2000
+_MOST_PAIRS, _MOST_RESTS, _MOST_SAMPLES = 400, 2000, 400_000
+_LONGEST_S = 86_400.0
 # Metres, newtons and the like: beyond this a number was not measured.
 _LARGEST = 1e6
 
@@ -268,6 +269,21 @@ def read_pose_track(path: Path) -> TimedPoses:
     poses[:, :3, :3] = matrix_from_quaternion(table[:, [7, 4, 5, 6]])
     poses[:, :3, 3] = table[:, 1:4]
     return TimedPoses(table[:, 0], poses)
+
+
+def read_standing_forces(path: Path) -> tuple[Array, Array]:
+    """Times (T,) in s and forces (T, 3) of a .csv with t fx fy fz, of a tool at rest."""
+    rows = list(_csv_rows(path, _MOST_SAMPLES))
+    columns = ["t", *_WRENCH[:3]]
+    _require(path, rows, columns)
+    table = np.array([[_number(path, row, name) for name in columns] for row in rows])
+    if (np.diff(table[:, 0]) < 0).any():
+        raise CorporealError(f"{path}: its times go back; expected t in seconds that only rises.")
+    if table[-1, 0] - table[0, 0] > _LONGEST_S:
+        raise CorporealError(
+            f"{path}: {table[-1, 0] - table[0, 0]:.0f} s; expected a day or less, t in seconds."
+        )
+    return table[:, 0], table[:, 1:]
 
 
 def read_joint_pairs(path: Path, embodiment: Embodiment, link: str) -> PosePairs:

@@ -9,6 +9,7 @@ from .pairs import inverse as inverse
 from .pairs import pose_matrix as pose_matrix
 from .pairs import rotation_mismatch as rotation_mismatch
 from .pairs import turning_axes as turning_axes
+from .report import describe_errors as describe_errors
 from .report import describe_offset as describe_offset
 from .report import draw_frame as draw_frame
 from .report import plot_hand_eye as plot_hand_eye

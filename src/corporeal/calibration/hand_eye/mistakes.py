@@ -65,17 +65,20 @@ def _other_reading(pairs: PosePairs, solution: HandEyeSolution) -> str | None:
             tried = solve_hand_eye(read, mounted)
         except CorporealError:
             continue
-        errors[words] = tried.robot_m + _REACH_M * tried.robot_rad
+        errors[words] = _left_over(tried)
     if not errors:
         return None
     words, least = min(errors.items(), key=lambda each: each[1])
-    given = solution.robot_m + _REACH_M * solution.robot_rad
+    given = _left_over(solution)
     if least * _OTHER_READING_TIMES > given:
         return None
-    return (
-        f"{words}: read so, the robot's error is {least * 1e3:.1f} mm, as given "
-        f"{given * 1e3:.1f} mm."
-    )
+    return f"{words}: read so, {least * 1e3:.1f} mm are left over, as given {given * 1e3:.1f} mm."
+
+
+def _left_over(solution: HandEyeSolution) -> float:
+    """What the poses are wrong by within reach of the hand, robot and board together, in metres."""
+    turn = float(np.hypot(solution.robot_rad, solution.board_rad))
+    return solution.robot_m + _REACH_M * turn
 
 
 def _reordered(poses: Array) -> Array:

@@ -76,14 +76,25 @@ def _sentences(pairs: PosePairs, solution: HandEyeSolution, left_out: LeftOut) -
         f"{len(pairs)} pairs, {int((solution.weights < 0.3).sum())} of them hardly counted",
         f"camera at {place} mm", f"one sigma {sure} mm and {turns} degrees",
         f"left out: {left_out.rms_m * 1e3:.2f} mm, {np.degrees(left_out.rms_rad):.3f} degrees rms",
-        f"the robot is wrong by {solution.robot_m * 1e3:.2f} mm, "
-        f"{np.degrees(solution.robot_rad):.3f} degrees",
+        describe_errors(solution),
         f"size of the board as solved: {solution.scale:.4f} +- {solution.scale_sigma:.4f}",
     ]  # fmt: skip
     names = () if pairs.adjustable is None else pairs.adjustable.names
     for name, value, sigma in zip(names, solution.offsets, solution.offset_sigma, strict=True):
         lines.append(f"{name}: {describe_offset(name, float(value), float(sigma))}")
     return lines
+
+
+def describe_errors(solution: HandEyeSolution) -> str:
+    """How far the robot is off by itself, and the board's poses where no corners told them."""
+    robot = np.degrees(solution.robot_rad)
+    if not solution.board_rad:
+        return (
+            f"the robot itself is wrong by {solution.robot_m * 1e3:.2f} mm and {robot:.3f} degrees"
+        )
+    return (f"robot and board are wrong by {solution.robot_m * 1e3:.2f} mm together, the robot by "
+            f"{robot:.3f} degrees, the board's poses by {np.degrees(solution.board_rad):.3f}"
+            )  # fmt: skip
 
 
 def describe_offset(name: str, value: float, sigma: float) -> str:

@@ -2,9 +2,11 @@
 
 A X B = Y for every pair: A is the effector in the base (its inverse where the camera stands beside
 the robot), B the board in the camera; X and Y are solved together. What is left over is taken as
-an error of the robot at its effector, constant in metres and radians, beside what the corners
-say of the board's own pose; both sizes are estimated, so that the spread of X is in them. Offsets
-of joints or of a clock are solved with them where the pairs say how the effector follows.
+an error of the robot at its effector, constant in metres and radians, beside that of the board's
+pose: what the corners say of it, and where only poses are known one more constant turn of the
+board (its shift looks like one of the robot). All sizes are estimated, so that the spread of X
+is in them. Offsets of joints or of a clock are solved with them where the pairs say how the
+effector follows.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ Mount = Literal["eye_in_hand", "eye_to_hand"]
 FEWEST_PAIRS = 5
 METHODS = ("tsai", "park", "horaud", "andreff", "daniilidis")
 # Errors that no robot is better than, so that weights stay finite.
-_LEAST_M, _LEAST_RAD = 1e-5, 1e-5
+_LEAST = 1e-5
+# How often the sizes of the errors are bettered between two steps.
+_SIZE_STEPS = 6
 # Degrees of freedom of the heavy-tailed error: what lies far off pulls little.
 _TAIL = 4.0
 
@@ -41,9 +45,10 @@ class HandEyeSolution:
     """The camera's pose X (4, 4) in the effector, the board's Y in the base; eye to hand: swapped.
 
     `covariance` (12, 12): turn and shift of X, then of Y, on their right sides, in rad and m.
-    `robot_m` and `robot_rad` are the estimated errors of the robot; `weights` (N,) fall below 1
-    for pairs that do not fit; `scale` multiplies the board's size, with its own spread. `offsets`
-    are what was adjusted beside them, each with its spread.
+    `robot_m` and `robot_rad` are the estimated errors of the robot; where no corners tell of the
+    board, its shifts are in `robot_m` and its turns in `board_rad`. `weights` (N,) fall below 1 for
+    pairs that do not fit; `scale` multiplies the board's size, with its own spread. `offsets` are
+    what was adjusted beside them, each with its spread.
     """
 
     mount: Mount
@@ -52,6 +57,7 @@ class HandEyeSolution:
     covariance: Array
     robot_m: float
     robot_rad: float
+    board_rad: float
     residual_m: Array
     residual_rad: Array
     weights: Array
@@ -133,7 +139,7 @@ class _State:
     board: Array
     offsets: Array | float = 0.0
     scale: float = 1.0
-    robot: Array | None = None
+    sizes: Array | None = None
     weights: Array | None = None
     cost: float = np.inf
 
@@ -147,7 +153,7 @@ class _HandEyeProblem:
         self.known = np.zeros((len(pairs), 6, 6)) if covariance is None else covariance
         adjustable = pairs.adjustable
         self.prior = np.zeros(0) if adjustable is None else adjustable.prior
-        # Robot and board share what is left over: half of what X and Y take is of each part.
+        # Half of what X and Y take is of turns, half of shifts.
         self.taken = (12 + len(self.prior)) / 2
 
     def hands(self, state: _State) -> Array:
@@ -196,26 +202,48 @@ class _HandEyeProblem:
             slopes[:, :, number] = (ahead - behind) / (2 * step)
         return slopes
 
-    def spread(self, state: _State, robot: Array) -> Array:
-        """The covariance (N, 6, 6) of each residual: the robot's own, and the board's as seen."""
-        total = np.tile(np.diag(np.repeat(robot**2, 3)), (len(self.pairs), 1, 1))
+    def shares(self, state: _State) -> Array:
+        """What each kind of error, of size 1, adds to the covariance of residuals (K, N, 6, 6).
+
+        Turn and shift of the robot at its effector; where no corners tell, the turn of the board.
+        """
+        count = len(self.pairs)
+        turn, shift = np.diag([1.0] * 3 + [0.0] * 3), np.diag([0.0] * 3 + [1.0] * 3)
+        robot = [np.tile(each, (count, 1, 1)) for each in (turn, shift)]
         if self.known.any():
-            # A turn and shift of the board on its left comes back through the camera's pose.
-            carry = adjoint(state.camera[None])
-            if self.mount == "eye_to_hand":
-                carry = adjoint(self.hands(state)) @ carry
-            total = total + carry @ self.known @ np.swapaxes(carry, 1, 2)
-        return total
+            return np.array(robot)
+        boards = self.seen.copy()
+        boards[:, :3, 3] *= state.scale
+        carry = adjoint(state.camera @ boards)
+        if self.mount == "eye_to_hand":
+            carry = adjoint(self.hands(state)) @ carry
+        back = np.swapaxes(carry, 1, 2)
+        return np.array([*robot, carry @ turn @ back])
+
+    def corners_spread(self, state: _State) -> Array:
+        """The covariance (N, 6, 6) of each residual by what corners say of the board's pose."""
+        if not self.known.any():
+            return self.known
+        # A turn and shift of the board on its left comes back through the camera's pose.
+        carry = adjoint(state.camera[None])
+        if self.mount == "eye_to_hand":
+            carry = adjoint(self.hands(state)) @ carry
+        return np.asarray(carry @ self.known @ np.swapaxes(carry, 1, 2))
+
+    def spread(self, state: _State, sizes: Array) -> Array:
+        """The covariance (N, 6, 6) of each residual for errors of these sizes (K,)."""
+        total = np.tensordot(sizes**2, self.shares(state), 1)
+        return np.asarray(total + self.corners_spread(state), np.float64)
 
     def solve(self, camera: Array, board: Array, *, with_scale: bool = False) -> _State:
         """Gauss and Newton with weights, sizes of the robot's errors estimated in turn."""
         state = _State(camera, board, np.zeros(len(self.prior)))
         weights = np.ones(len(self.pairs))
-        robot = self._robot(state, weights)
+        sizes = self._sizes(state, weights, None)
         kept = np.r_[np.arange(12), [12] if with_scale else [], 13 + np.arange(len(self.prior))]
         for _ in range(60):
             residual = self.residuals(state)
-            spread = np.asarray(np.linalg.inv(self.spread(state, robot)), np.float64)
+            spread = np.asarray(np.linalg.inv(self.spread(state, sizes)), np.float64)
             weights = (_TAIL + 6) / (_TAIL + np.einsum("ni,nij,nj->n", residual, spread, residual))
             step = self._step(state, residual, spread, weights, kept.astype(np.intp))
             state = _State(
@@ -223,16 +251,16 @@ class _HandEyeProblem:
                 state.board @ pose_matrix(step[6:9], step[9:12]),
                 state.offsets + step[13:], state.scale + step[12],
             )  # fmt: skip
-            before, robot = robot, self._robot(state, weights)
-            if np.abs(step).max() < 1e-9 and np.allclose(before, robot, rtol=1e-6):
+            before, sizes = sizes, self._sizes(state, weights, sizes)
+            if np.abs(step).max() < 1e-8 and np.allclose(before, sizes, rtol=1e-4, atol=1e-6):
                 break
-        residual, spread = self.residuals(state), self.spread(state, robot)
+        residual, spread = self.residuals(state), self.spread(state, sizes)
         distance = np.einsum("ni,nij,nj->n", residual, np.linalg.inv(spread), residual)
         cost = float(
             (_TAIL + 6) / 2 * np.log1p(distance / _TAIL).sum()
             + 0.5 * np.linalg.slogdet(spread)[1].sum()
         )
-        return replace(state, robot=robot, weights=weights, cost=cost)
+        return replace(state, sizes=sizes, weights=weights, cost=cost)
 
     def _step(
         self, state: _State, residual: Array, spread: Array, weights: Array, kept: NDArray[np.intp]
@@ -248,18 +276,29 @@ class _HandEyeProblem:
         step[kept] = -np.linalg.lstsq(chosen, right[kept], rcond=1e-12)[0]
         return step
 
-    def _robot(self, state: _State, weights: Array) -> Array:
-        """The robot's errors in rad and m, by what the corners' own spread does not explain."""
+    def _sizes(self, state: _State, weights: Array, before: Array | None) -> Array:
+        """The sizes (K,) of all errors that make these residuals likeliest, in rad and m.
+
+        Squares are compared with what they are expected to be, over and over; robot and board
+        share what is left over, and with it what X and Y have taken of it.
+        """
         counted = np.minimum(weights, 1)
-        freedom = max(3 * float(counted.sum()) - self.taken, 1)
-        share = 3 * float(counted.sum()) / freedom
+        number = 6 * float(counted.sum())
+        share = number / max(number - 2 * self.taken, 1)
         residual = self.residuals(state)
-        known = np.einsum("nii->ni", self.spread(state, np.zeros(2)))
-        sizes = []
-        for part, least in ((slice(0, 3), _LEAST_RAD), (slice(3, 6), _LEAST_M)):
-            squares = (counted[:, None] * residual[:, part] ** 2).sum() / (3 * counted.sum())
-            sizes.append(np.sqrt(max(share * squares - float(known[:, part].mean()), least**2)))
-        return np.array(sizes)
+        shares, corners = self.shares(state), self.corners_spread(state)
+        if before is None:
+            turn, shift = (residual**2).reshape(-1, 2, 3).mean(axis=(0, 2))
+            before = np.sqrt(np.array([turn, shift, turn])[: len(shares)])
+        squares = np.maximum(before, _LEAST) ** 2
+        for _ in range(_SIZE_STEPS):
+            weight = np.linalg.inv(np.tensordot(squares, shares, 1) + corners)
+            pulled = np.einsum("nij,nj->ni", weight, residual)
+            by_size = np.einsum("knij,nj->kni", shares, pulled)
+            seen = share * np.einsum("n,ni,kni->k", counted, pulled, by_size)
+            expected = np.einsum("n,nij,knji->k", counted, weight, shares)
+            squares = np.maximum(squares * seen / expected, _LEAST**2)
+        return np.asarray(np.sqrt(squares), np.float64)
 
     def take_better_boards(self, state: _State) -> PosePairs | None:
         """The pairs with the second pose of a flat board where that fits better; None if nowhere.
@@ -283,10 +322,10 @@ class _HandEyeProblem:
 
     def solution(self, state: _State, back: NDArray[np.intp]) -> HandEyeSolution:
         """What was solved, with its covariance, in the order in which the pairs came."""
-        assert state.robot is not None
+        assert state.sizes is not None
         assert state.weights is not None
         residual = self.residuals(state)
-        spread = np.linalg.inv(self.spread(state, state.robot))
+        spread = np.linalg.inv(self.spread(state, state.sizes))
         slopes = self.slopes(state, residual)
         counted = np.minimum(state.weights, 1)
         normal = np.einsum("nik,nij,njl,n->kl", slopes, spread, slopes, counted)
@@ -295,9 +334,10 @@ class _HandEyeProblem:
         covariance = np.linalg.pinv(normal[np.ix_(fixed, fixed)], hermitian=True, rcond=1e-14)
         free = self.solve(state.camera, state.board, with_scale=True)
         scale_sigma = float(np.sqrt(np.linalg.pinv(normal, hermitian=True, rcond=1e-14)[12, 12]))
+        robot_rad, robot_m, board_rad = (float(size) for size in (*state.sizes, 0.0)[:3])
         return HandEyeSolution(
-            self.mount, state.camera, state.board, covariance[:12, :12], float(state.robot[1]),
-            float(state.robot[0]), np.linalg.norm(residual[:, 3:], axis=1)[back],
+            self.mount, state.camera, state.board, covariance[:12, :12], robot_m, robot_rad,
+            board_rad, np.linalg.norm(residual[:, 3:], axis=1)[back],
             np.linalg.norm(residual[:, :3], axis=1)[back], counted[back], free.scale, scale_sigma,
             np.broadcast_to(state.offsets, self.prior.shape),
             np.sqrt(np.diag(covariance)[12:]),

@@ -29,6 +29,7 @@ from corporeal.geometry import (
 )
 from corporeal.protocol import Calibration
 from corporeal.schema import Document, roles
+from corporeal.simulation.rig import exact_calibration
 
 BESIDE = {"head_right": "head_left"}
 _WRENCH = ("fx", "fy", "fz", "tx", "ty", "tz")
@@ -38,7 +39,10 @@ _LOOK_PICTURES = 8
 def write_recordings(
     rig: SimulatedRig, folder: Path, *, seed: int, views: int = 10, hands: int = 15
 ) -> Path:
-    """Everything that `corporeal calibrate rig` takes, beside `truth.yaml`; the document's path."""
+    """Everything that `corporeal calibrate rig` takes, beside `truth.yaml`; the document's path.
+
+    `robot.yaml` is the truth of another station: of the cameras of the simulated robot.
+    """
     rng = np.random.default_rng(seed)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "board.yaml", rig.board)
@@ -63,6 +67,7 @@ def write_recordings(
                     {"name": "tool_wrench", "rests": "rests.csv"}]}  # fmt: skip
     atomic_write(folder / FILE, yaml.safe_dump(document, sort_keys=False))
     _write(folder / "truth.yaml", true_calibration(rig))
+    _write(folder / "robot.yaml", exact_calibration())
     return folder / FILE
 
 

@@ -8,6 +8,8 @@ from .check_log import find_creeps as find_creeps
 from .check_log import log_of as log_of
 from .check_log import logged as logged
 from .check_log import read_log as read_log
+from .known_points import markers_in as markers_in
+from .known_points import misses_of as misses_of
 from .look import CameraLook as CameraLook
 from .look import camera_of as camera_of
 from .look import compare_looks as compare_looks
@@ -20,6 +22,7 @@ from .marker import see_marker as see_marker
 from .marker_check import CalibrationCheck as CalibrationCheck
 from .marker_check import CannotVerifyError as CannotVerifyError
 from .marker_check import MarkerShift as MarkerShift
+from .marker_check import camera_pose as camera_pose
 from .marker_check import check_resolution as check_resolution
 from .marker_check import compare as compare
 from .marker_check import describe_check as describe_check
@@ -31,6 +34,8 @@ from .overlay import OverlayFit as OverlayFit
 from .overlay import PointsInTime as PointsInTime
 from .overlay import fit_overlay as fit_overlay
 from .overlay import pixels_in_time as pixels_in_time
+from .report import plot_checks as plot_checks
+from .report import plot_looks as plot_looks
 from .standing import StationStanding as StationStanding
 from .standing import standing_of as standing_of
 from .volume_drift import KeptDistance as KeptDistance

@@ -96,7 +96,7 @@ def compare_looks(
     for reference in references:
         camera = camera_of(calibration, reference.camera)
         look = by_camera[reference.camera]
-        carry = _carry(look, camera, reference)
+        carry = carry_of(look, camera, reference)
         near = expected_pose(reference, camera, np.eye(4) if carry is None else carry)
         sight = see_in_look(look, open_embedded(reference), camera, near=near)
         shifts.append(compare(reference, plan, camera, sight, carry))
@@ -144,7 +144,9 @@ def open_embedded(reference: MarkerReference) -> Board:
     return Board.model_validate(reference.board)
 
 
-def _carry(look: CameraLook, camera: CameraCalibration, reference: MarkerReference) -> Array | None:
+def carry_of(
+    look: CameraLook, camera: CameraCalibration, reference: MarkerReference
+) -> Array | None:
     """What takes the camera's frame into the reference's; None where they are one."""
     if reference.frame in ("camera", camera.frame):
         return None

@@ -195,7 +195,7 @@ def compare(
     """A marker as it is seen now beside its reference; `carry` (4, 4) takes the camera's frame
     into the reference's, where it sits on a link that moves."""
     limit_m, limit_rad = check_resolution(reference, plan, sight.sigma)
-    before, turn = _pose(reference.xyz, reference.rpy), matrix_from_rpy(reference.camera_rpy)
+    before, turn = reference_pose(reference), matrix_from_rpy(reference.camera_rpy)
     usable = camera if reference.frame != "camera" else _without_pose(camera)
     now, _ = _placed(usable, sight, np.eye(4) if carry is None else carry)
     offset = _difference(before, now, turn)
@@ -207,12 +207,15 @@ def compare(
     )  # fmt: skip
 
 
+def reference_pose(reference: MarkerReference) -> Array:
+    """Where the marker's middle was (4, 4), in the frame of the reference."""
+    return _pose(reference.xyz, reference.rpy)
+
+
 def expected_pose(reference: MarkerReference, camera: CameraCalibration, carry: Array) -> Array:
     """Where the camera should see the marker's middle (4, 4), were nothing moved."""
     usable = camera if reference.frame != "camera" else _without_pose(camera)
-    return np.asarray(
-        np.linalg.inv(carry @ camera_pose(usable)) @ _pose(reference.xyz, reference.rpy)
-    )
+    return np.asarray(np.linalg.inv(carry @ camera_pose(usable)) @ reference_pose(reference))
 
 
 def find_causes(shifts: Iterable[MarkerShift]) -> tuple[MarkerShift, ...]:

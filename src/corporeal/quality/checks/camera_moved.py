@@ -16,6 +16,7 @@ from corporeal.episode.recording import ImageSequence, VideoFile
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Calibration
 from corporeal.quality.check import Check, Finding, Findings
+from corporeal.quality.evidence.calibrated_camera import read_calibration
 from corporeal.quality.subject import Subject
 
 # So many pictures are looked at, from the first on, each a twentieth of the episode apart.
@@ -34,7 +35,9 @@ def find(
     Why: a camera that was knocked makes every picture disagree with the joints beneath it.
     Fix: verify the station, fasten and calibrate the camera again; hold back what came before.
     """
-    calibration = _calibration(subject)
+    calibration = read_calibration(subject)
+    if calibration.verification is None:
+        raise NotAssessed("its calibration names no markers")
     looked, reasons = False, []
     for label, footage in subject.footage.items():
         try:
@@ -47,19 +50,6 @@ def find(
             yield from _judge(shift, label, max_shift_m, max_turn_rad)
     if not looked:
         raise NotAssessed(reasons[0] if reasons else "no camera has a marker in the calibration")
-
-
-def _calibration(subject: Subject) -> Calibration:
-    text = subject.recording.documents.get("calibration")
-    if text is None:
-        raise NotAssessed("the episode carries no calibration document")
-    try:
-        calibration = Calibration.parse(text, source="calibration", suffix=".json")
-    except CorporealError as error:
-        raise NotAssessed(f"its calibration cannot be read: {error}") from None
-    if calibration.verification is None:
-        raise NotAssessed("its calibration names no markers")
-    return calibration
 
 
 def _shifts(
