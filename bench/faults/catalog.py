@@ -19,8 +19,15 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from bench.faults.outcome import Outcome, Subject
-from corporeal.catalog.audit import GENESIS, chain_hash, head, verify
-from corporeal.catalog.audit_proof import note_head, noted_heads, unexplained_rows
+from corporeal.catalog.audit import (
+    GENESIS,
+    chain_hash,
+    head,
+    note_head,
+    noted_heads,
+    unexplained_rows,
+    verify,
+)
 from corporeal.catalog.episodes import EpisodeEntry, EpisodeRow, add_episodes
 from corporeal.catalog.tables import EPISODE, EVENT, HEAD
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace

@@ -8,7 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from corporeal.catalog.database import Database
 from corporeal.catalog.episodes import EpisodeEntry, EpisodeRow, State
+from corporeal.catalog.people import Privacy, set_privacy
+from corporeal.catalog.permission import Actor
+
+MANAGED = Privacy("managed", "tests of the charts", "nobody is real", "a lead", "to the lead")
 
 
 def entry(number: int, **facts: Any) -> EpisodeEntry:
@@ -54,3 +59,9 @@ def made_entry(
 def changed(entry: EpisodeEntry, **facts: Any) -> EpisodeEntry:
     """The entry with other values in some columns of its row."""
     return replace(entry, row=replace(entry.row, **facts))
+
+
+def show_people(database: Database) -> None:
+    """Let leads of a workspace see figures of single operators, who are made up."""
+    with database.write() as connection:
+        set_privacy(connection, MANAGED, by=Actor("tester", "admin"))

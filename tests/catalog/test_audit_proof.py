@@ -12,9 +12,20 @@ from sqlalchemy import delete, insert, select, update
 from tests.catalog.entries import entry
 from typer.testing import CliRunner
 
-from corporeal.catalog import accounts, audit_proof
-from corporeal.catalog.audit import GENESIS, Change, Head, chain_hash, head, record, verify
-from corporeal.catalog.audit_proof import note_head, noted_heads, unexplained_rows
+from corporeal.catalog import accounts
+from corporeal.catalog.audit import (
+    GENESIS,
+    Change,
+    Head,
+    chain_hash,
+    head,
+    note_head,
+    noted_heads,
+    proof,
+    record,
+    unexplained_rows,
+    verify,
+)
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import add_episodes, move_episodes
 from corporeal.catalog.permission import Actor
@@ -120,7 +131,7 @@ def test_rows_that_were_changed_behind_the_log_are_named(
 def test_the_head_is_noted_whenever_the_log_passes_so_many_events(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_proof, "NOTE_EVERY", 25)
+    monkeypatch.setattr(proof, "NOTE_EVERY", 25)
     before, _ = noted_heads(workspace.notes)
     for _ in range(4):
         with workspace.database.write() as connection:

@@ -26,11 +26,12 @@ from corporeal.testing import Workload
 
 COMMANDS = [
     "account", "annotate", "audit", "calibrate", "campaign", "check", "checks", "convert",
-    "dataset", "demo", "design", "document", "export", "failures", "import_", "info", "ingest",
-    "init", "learn", "lineage", "ls", "mark", "migrate", "plot", "record", "recover", "rejudge",
-    "release", "retarget", "retarget_hands", "retarget_live", "review", "robot", "score", "shifts",
-    "simulate_robot", "smoke_train", "snapshot", "store", "studio", "sync_test", "teleoperate",
-    "triangulate", "trust", "verify", "watch", "watch_folder",
+    "dataset", "demo", "design", "document", "export", "failures", "fatigue", "import_",
+    "info", "ingest", "init", "learn", "lineage", "ls", "mark", "migrate", "operator", "plot",
+    "record", "recover", "rejudge", "release", "retarget", "retarget_hands", "retarget_live",
+    "review", "robot", "score", "shifts", "simulate_robot", "smoke_train", "snapshot", "store",
+    "studio", "sync_test", "teleoperate", "triangulate", "trust", "verify", "watch",
+    "watch_folder",
 ]  # fmt: skip
 
 
@@ -110,6 +111,8 @@ def test_every_command_explains_itself(command: str) -> None:
         "account": ["add", "list", "token", "revoke"],
         "audit": ["verify", "log", "note"],
         "campaign": ["create", "list", "show", "next", "close"],
+        "operator": ["add", "change", "list", "show", "begin", "certify", "revoke", "require",
+                     "tasks", "privacy"],
         "dataset": ["drop", "keep", "merge", "split"],
         "document": ["check", "show", "diff"],
         "release": ["create", "list", "verify", "diff", "card"],

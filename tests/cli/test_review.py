@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.catalog.entries import entry
+from tests.catalog.entries import entry, show_people
 from typer.testing import CliRunner, Result
 
 from corporeal.catalog.episodes import add_episodes, move_episodes
@@ -45,9 +45,12 @@ def lab(tmp_path: Path) -> Path:
               recorded_ns=1_700_049_600 * 10**9 + number * 60 * 10**9)
         for number in range(40)
     ]  # fmt: skip
-    with make_workspace(tmp_path / "lab") as workspace, workspace.database.write() as connection:
-        add_episodes(connection, made, who="tester")
-        move_episodes(connection, [each.id for each in made], "accepted", who="tester", why=None)
+    with make_workspace(tmp_path / "lab") as workspace:
+        show_people(workspace.database)
+        with workspace.database.write() as connection:
+            add_episodes(connection, made, who="tester")
+            ids = [each.id for each in made]
+            move_episodes(connection, ids, "accepted", who="tester", why=None)
     return tmp_path / "lab"
 
 

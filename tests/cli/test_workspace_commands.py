@@ -97,7 +97,11 @@ def test_episodes_are_listed_by_a_condition(lab: Path) -> None:
     none = json.loads(_good("ls", "score > 2", "--workspace", lab, "--json"))
     assert none["total"] == 0
     assert json.loads(_good("ls", "REACH", "--workspace", lab, "--json"))["total"] == 4
-    assert "There are: op00" in _complaint("ls", "operator = nobody", "--workspace", lab)
+    named = _complaint("ls", "task = nothing", "--workspace", lab)
+    assert "There are: synthetic_reach" in named
+    hidden = _complaint("ls", "operator = nobody", "--workspace", lab)
+    assert "privacy mode" in hidden
+    assert "op00" not in hidden
     assert "4 of 4 episodes" in _good("ls", "--workspace", lab)
 
 

@@ -16,6 +16,7 @@ from tests.quality.ruled import marked
 from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.capture.rig import TeamDocuments
+from corporeal.capture.work_hours import work_standing
 from corporeal.cli.commands.record import _trigger
 from corporeal.protocol import Protocol, protocol
 from corporeal.protocol.card import card_places, operator_card
@@ -60,6 +61,7 @@ design:
 interfaces: [{interface: vr, speed: slowly, grip: gently, recovery: let go}]
 approach_diversity_rad: 0.4
 edge_case_share: 0.1
+work: {block_min: 30, break_min: 10, day_h: 3}
 """
 PARTS = [
     part
@@ -105,6 +107,8 @@ def test_every_field_is_read_outside_the_protocol(
     rules = Protocol.parse(TEXT)
     reads.clear()
     _record(rules, tmp_path)
+    assert rules.work is not None
+    work_standing([(0.0, 60.0), (120.0, 180.0)], 200.0, rules.work)
     lines = operator_card(rules, interface="vr")
     assert any("vr, recovery: let go" in line for line in lines)
     made = make_design(rules)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.catalog.entries import show_people
 
 from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.workspace import make_workspace
@@ -96,6 +97,7 @@ def make_small_workspace(root: Path, *, episodes: int = 3) -> list[str]:
         for number in range(episodes)
     ]  # fmt: skip
     with make_workspace(root / "workspace") as workspace:
+        show_people(workspace.database)
         ingest(workspace, files, who="tester", on="serial")
         with workspace.database.read() as connection:
             return [row.id for row in every_episode(connection, order="recorded")]

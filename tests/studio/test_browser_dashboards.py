@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
+from tests.catalog.entries import show_people
 from tests.operations.made_up import fill, laboratory
 from tests.studio.waiting import at_rest, fits
 
@@ -25,6 +26,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """A made-up laboratory instead of three episodes."""
     with make_workspace(tmp_path / "laboratory") as made:
         fill(made.database, laboratory())
+        show_people(made.database)
         yield made
 
 

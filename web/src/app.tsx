@@ -31,6 +31,8 @@ const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/accounts", title: "Accounts", needs: "account" },
   { path: "/campaigns", title: "Campaigns" },
 ];
+/** Pages that the bar has no room for: found by Ctrl+K, and linked where they belong. */
+const others: { path: string; title: string }[] = [{ path: "/operators", title: "Operators" }];
 
 /** Alt+1 to Alt+9, then Alt+0, as the keys lie; what comes after has none. */
 const keyOf = (place: number) => (place < 10 ? `Alt+${(place + 1) % 10}` : "");
@@ -145,6 +147,9 @@ function entriesFor(session: Session | null, onHelp: () => void): Entry[] {
     ...open.map((section): Entry => {
       const keys = keyOf(sections.indexOf(section));
       return { kind: "page", title: section.title, keys, run: () => go(section.path) };
+    }),
+    ...(isGuest ? [] : others).map(({ path, title }): Entry => {
+      return { kind: "page", title, run: () => go(path) };
     }),
     ...pageActions(),
     ...themes.map(([theme, title]): Entry => {

@@ -23,6 +23,7 @@ const parts: PagePart[] = [
   part(/^\/guide$/, () => import("./pages/guide/guide")),
   part(/^\/calibrations$/, () => import("./pages/calibrations/calibrations")),
   part(/^\/campaigns(\/[^/]+)?$/, () => import("./pages/campaigns/campaigns")),
+  part(/^\/operators$/, () => import("./pages/operators/operators")),
   part(/^\/floor$/, () => import("./pages/floor/floor")),
   part(/^\/accounts$/, () => import("./pages/accounts/accounts")),
   part(/^\/labels/, () => import("./pages/labels/labels")),

@@ -21,6 +21,7 @@ from corporeal.capture.trigger_group import (
     group_paths,
     group_rate_hz,
 )
+from corporeal.capture.work_hours import WorkHealth
 from corporeal.files import atomic_write
 from corporeal.schema import Schema, Stream
 from corporeal.units import SECOND_NS
@@ -105,6 +106,8 @@ class Health:
     """The age of the oldest sample that was not on disk, at its worst in the last second."""
     calibration: CalibrationHealth | None = None
     """None for a station whose calibration names no markers."""
+    work: WorkHealth | None = None
+    """How long the operator has worked; None where nobody was named, or no person is at work."""
     floor: FloorHealth = _NO_FLOOR
     """What the operator sees: what to do, how many are done, and the latest takes."""
 
@@ -280,6 +283,7 @@ class HealthMonitor:
         asks: tuple[str, ...] = (),
         facts: Mapping[str, str] | None = None,
         calibration: CalibrationHealth | None = None,
+        work: WorkHealth | None = None,
         floor: FloorHealth = _NO_FLOOR,
     ) -> Health:
         """Everything, now."""
@@ -325,6 +329,7 @@ class HealthMonitor:
             floor=floor,
             triggers=triggers,
             calibration=calibration,
+            work=work,
         )
 
     def _alarms(

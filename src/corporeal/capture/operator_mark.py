@@ -73,12 +73,13 @@ def why_not(
     by_hand: bool,
     is_wanted: bool,
     is_halted: bool,
+    rest: str = "",
 ) -> str | None:
     """Why a recorder cannot take a mark now; None where it can.
 
     `running` is the take whose demonstration has not ended; `is_open`: one may still be spoken of;
     `by_hand`: people start takes; `is_wanted`: another one may begin; `is_halted`: none, since the
-    station's calibration did not hold.
+    station's calibration did not hold; `rest` is why whoever works must rest first, if they must.
     """
     if mark.what in ("button", "start") and not by_hand:
         what = "a press of the button" if mark.what == "button" else "start"
@@ -89,6 +90,8 @@ def why_not(
         return "start: this recorder is at its end. Start another: corporeal record."
     if mark.what == "start" and is_halted:
         return "start: the station is halted, since a check of its calibration failed. Mend it."
+    if mark.what == "start" and rest:
+        return f"start: {rest}"
     if mark.what == "end" and running is None:
         return "end: nothing is being recorded."
     needs_take = mark.what not in ("button", "check", "start", "end", "refuse")

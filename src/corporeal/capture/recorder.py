@@ -22,12 +22,15 @@ from corporeal.capture.pre_roll import Packed, PreRoll
 from corporeal.capture.rig import TeamDocuments, join_sources
 from corporeal.capture.source_thread import Ended, Intakes, Item, Refused, Taken
 from corporeal.capture.start_state import StartWatch
+from corporeal.capture.take_log import RuleHealth as RuleHealth
 from corporeal.capture.take_log import TakeLog
 from corporeal.capture.trigger import Automatic, Button, Cue, MotionDetector, Trigger
+from corporeal.capture.work_hours import WorkHealth, WorkHours
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
 from corporeal.protocol.card import EpisodeCard
+from corporeal.protocol.protocol import WorkLimits
 from corporeal.units import SECOND_NS
 
 _HEALTH_EVERY_S = 0.25
@@ -56,6 +59,8 @@ class RecorderSettings:
     3 s longer for every question of the protocol."""
     plan: int | None = None
     """How many takes this day is to have; it is shown, and ends nothing."""
+    despite_rest: str | None = None
+    """Why takes may begin although a break is due; kept in every episode that needed it."""
 
 
 class StationWatch(Protocol):
@@ -160,6 +165,7 @@ class Recorder:
         )
         self._lock = threading.Lock()
         self._start_watch = StartWatch(self.team.protocol, self.rig)
+        self._work = self._open_hours(settings.out)
         self._recent = PreRoll(self._schema.streams, self.settings.pre_roll_s)
         self._takes: list[OpenEpisode] = []
         self._converter = Worker(self._convert, "conversion", waiting=64)
@@ -219,6 +225,7 @@ class Recorder:
             by_hand=isinstance(self._trigger, Button),
             is_wanted=self._is_wanted,
             is_halted=self._is_halted,
+            rest=self._rest,
         )
         if reason is not None:
             return reason
@@ -241,9 +248,13 @@ class Recorder:
         self._health_s = 0.0
         return None
 
-    def note_verdict(self, episode: Path, verdict: str | None, words: str) -> None:
+    def note_verdict(
+        self, episode: Path, verdict: str | None, words: str, *, suggestion: str = "",
+        rules: Sequence[RuleHealth] = (),
+    ) -> None:  # fmt: skip
         """How an episode was judged, for the health; from any thread."""
-        self._takes_told.change(episode.stem, state="done", verdict=verdict, words=words)
+        self._takes_told.change(episode.stem, state="done", verdict=verdict, words=words,
+                                suggestion=suggestion, rules=tuple(rules))  # fmt: skip
         self._health_s = 0.0
 
     @property
@@ -270,6 +281,7 @@ class Recorder:
         now_s = time.monotonic()
         # While nothing is recorded, nothing has to be on disk.
         unsaved_s = [take.journal.unsynced_s(now_s) for take in takes]
+        work = self._read_work()
         unsaved_s += [self._intake.oldest_picture_s(now_s)] if takes and self._is_live else []
         return self._monitor.read(
             self._moment_ns(),
@@ -282,9 +294,10 @@ class Recorder:
             written_bytes=sum(take.journal.synced_bytes for take in takes),
             slowest_sync_s=max((take.journal.slowest_sync_s for take in takes), default=0.0),
             unsaved_s=max(unsaved_s, default=0.0),
-            asks=self._start_watch.asks() if self._running is None and card is None else (),
+            asks=self._asks(work, has_card=card is not None),
             facts={name: str(facts[name]) for name in _NAMED if facts.get(name)},
             calibration=None if self._watch is None else self._watch.health(),
+            work=work,
             floor=replace(
                 self._takes_told.read(self._moment_ns()),
                 card=card,
@@ -304,6 +317,15 @@ class Recorder:
             post_roll_s=self.settings.post_roll_s,
         )
 
+    def _open_hours(self, folder: Path) -> WorkHours | None:
+        """The hours of whoever works; a source that is replayed by itself tires nobody."""
+        operator = {**self.rig.metadata, **self.settings.metadata}.get("operator")
+        agreed = self.team.protocol.work if self.team.protocol else None
+        is_replayed = not self._is_live and isinstance(self._trigger, Automatic)
+        if not operator or is_replayed:
+            return None
+        return WorkHours(folder, str(operator), agreed or WorkLimits())
+
     @property
     def _questions(self) -> tuple[str, ...]:
         return self.team.protocol.questions if self.team.protocol else ()
@@ -317,6 +339,29 @@ class Recorder:
     @property
     def _is_halted(self) -> bool:
         return self._watch is not None and self._watch.is_halted
+
+    @property
+    def _rest(self) -> str:
+        """Why no take may begin before a break; empty where one may."""
+        standing = self._read_work()
+        if standing is None or self.settings.despite_rest is not None:
+            return ""
+        return standing.sentence if standing.state == "halted" else ""
+
+    def _asks(self, work: WorkHealth | None, *, has_card: bool) -> tuple[str, ...]:
+        """What the operator is to do before the next take: rest first, if that is due."""
+        if self._running is not None:
+            return ()
+        rest = () if work is None or not work.sentence else (work.sentence,)
+        return rest if has_card else (*rest, *self._start_watch.asks())
+
+    def _read_work(self) -> WorkHealth | None:
+        """How long whoever works has worked; a take may have ended by a mark, or by itself."""
+        if self._work is None:
+            return None
+        if self._running is None:
+            self._work.end()
+        return self._work.health()
 
     def _moment_ns(self) -> int:
         """Now, on the clock of the arrivals, also while nothing arrives."""
@@ -429,7 +474,8 @@ class Recorder:
         if self.team.protocol is not None:
             facts = {name: value for name, value in facts.items() if name not in _AGREED}
         running = self._running
-        if cue == "start" and running is None and self._is_wanted and not self._is_halted:
+        may_start = running is None and self._is_wanted and not self._is_halted
+        if cue == "start" and may_start and not self._rest:
             self._start(seen, facts, by)
         elif isinstance(seen, Mark) and seen.what == "segment" and running is not None:
             running.enter(seen.arrival_ns, OperatorMark("segment", facts))
@@ -483,6 +529,10 @@ class Recorder:
             metadata["source_problems"] = list(self.rig.problems)
         if self._watch is not None:
             metadata["calibration"] = {**metadata["calibration"], **self._watch.facts()}
+        if self._work is not None:
+            if self._work.is_halted and self.settings.despite_rest is not None:
+                metadata["despite_rest"] = self.settings.despite_rest
+            self._work.begin()
         warnings = self._start_watch.begin(metadata, time.monotonic() - self._began_s)
         take, self._index = open_take(
             self.settings.out,

@@ -26,10 +26,20 @@ StartedBy = Literal["key", "motion", "auto"]
 
 
 @dataclass(frozen=True)
+class RuleHealth:
+    """One rule of the protocol in the latest take: kept, broken, or None for not judged."""
+
+    name: str
+    kept: bool | None
+    message: str = ""
+
+
+@dataclass(frozen=True)
 class TakeHealth:
     """One take: how far it is, how long, what was said of it, and its verdict in plain words.
 
-    `ending` is the post-roll; while it is `open` people may still say how it went.
+    `ending` is the post-roll; while it is `open` people may still say how it went. `suggestion` is
+    one thing to do otherwise, `rules` go through the protocol.
     """
 
     name: str
@@ -39,6 +49,8 @@ class TakeHealth:
     is_discarded: bool = False
     verdict: str | None = None
     words: str = ""
+    suggestion: str = ""
+    rules: tuple[RuleHealth, ...] = ()
 
 
 @dataclass(frozen=True)

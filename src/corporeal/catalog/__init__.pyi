@@ -1,9 +1,9 @@
 from . import accounts as accounts
 from . import audit as audit
-from . import audit_proof as audit_proof
 from . import database as database
 from . import episodes as episodes
 from . import ingestion as ingestion
+from . import people as people
 from . import permission as permission
 from . import query as query
 from . import store as store

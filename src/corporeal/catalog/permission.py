@@ -46,21 +46,77 @@ GRANTABLE: tuple[Action, ...] = ("ingest", "export", "share", "annotate")
 Grants = Mapping[Role, frozenset[Action]]
 
 
+PrivacyMode = Literal["data-only", "self", "managed"]
+PRIVACY_MODES: Mapping[PrivacyMode, str] = {
+    "data-only": "nobody sees figures of single operators; the data alone is judged",
+    "self": "operators see their own figures, others see groups of at least five people",
+    "managed": "leads and admins see figures of single operators, for a recorded purpose",
+}
+"""What a workspace may say of figures of single people."""
+LEAST_PEOPLE = 5
+"""People of a group whose figures may be shown without showing anybody's own."""
+_MANAGERS: frozenset[Role] = frozenset(("lead", "admin"))
+
+
 class PermissionDeniedError(CatalogError):
     """An actor asks for something that takes another role."""
+
+
+class PersonHiddenError(PermissionDeniedError):
+    """An actor asks for figures of single people that the workspace does not show them."""
 
 
 @dataclass(frozen=True)
 class Actor:
     """Who does something; `name` is what the audit log says. `guest`: nobody has vouched.
 
-    `granted` is what the workspace lets their role do besides.
+    `granted` is what the workspace lets their role do besides. `privacy` is the workspace's mode
+    for figures of people, and `operator` the pseudonym of whoever this is, where they are one.
     """
 
     name: str
     role: Role
     guest: bool = False
     granted: frozenset[Action] = frozenset()
+    privacy: PrivacyMode = "data-only"
+    operator: str | None = None
+
+
+def sees_everybody(actor: Actor) -> bool:
+    """Whether figures of any single operator may be shown to this actor."""
+    return actor.privacy == "managed" and actor.role in _MANAGERS and not actor.guest
+
+
+def sees_person(actor: Actor, operator: str | None) -> bool:
+    """Whether figures of this operator may be shown to this actor: their own, or anybody's."""
+    is_own = operator is not None and operator == actor.operator and not actor.guest
+    return sees_everybody(actor) or (is_own and actor.privacy != "data-only")
+
+
+def sees_group(actor: Actor, people: int) -> bool:
+    """Whether figures of so many operators together may be shown to this actor."""
+    if sees_everybody(actor):
+        return True
+    return actor.privacy != "data-only" and people >= LEAST_PEOPLE and not actor.guest
+
+
+def require_person(actor: Actor, operator: str | None, *, what: str) -> None:
+    """Raise PersonHiddenError unless this operator's figures, or all for None, may be shown."""
+    if not (sees_everybody(actor) if operator is None else sees_person(actor, operator)):
+        raise PersonHiddenError(f"{what}: {why_hidden(actor)}")
+
+
+def why_hidden(actor: Actor) -> str:
+    """Why figures of single people are not shown to this actor, and what would show them."""
+    mode = actor.privacy
+    said = f"not shown, since the privacy mode of this workspace is {mode}: {PRIVACY_MODES[mode]}."
+    if mode == "managed":
+        return f"{said} Your role is {actor.role}; ask a lead."
+    if mode == "self" and actor.operator is None:
+        return f"{said} Your account is no operator's. Ask a lead to join them."
+    if mode == "self":
+        return f"{said} Yours is {actor.operator}."
+    return f"{said} An admin changes it: corporeal operator privacy."
 
 
 def may(actor: Actor, action: Action) -> bool:

@@ -508,3 +508,74 @@ CAMPAIGN_CARD = Table(
     Index("ix_campaign_card_campaign_station", "campaign", "station"),
 )
 """What a campaign asked a station for, episode by episode, and what became of it."""
+SETTING = Table(
+    "setting",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("value", _Json, nullable=False),
+    *_required("who", "at"),
+    sqlite_with_rowid=False,
+)
+"""What a workspace has decided, such as who may see figures of single people; each is logged."""
+
+OPERATOR = Table(
+    "operator",
+    METADATA,
+    # The pseudonym, as episodes state it.
+    Column("name", _Text, primary_key=True),
+    Column("account", _Text, unique=True),
+    # Hours of teleoperation before the first episode here, as they say themselves.
+    Column("hours_before", Float),
+    *_required("added_at", "added_by"),
+    Column("left_at", _Text),
+)
+"""People who demonstrate, by the pseudonym that their episodes have."""
+
+TRAINING = Table(
+    "training",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("operator", ForeignKey("operator.name"), nullable=False),
+    *_required("task", "phase"),
+    Column("document", ForeignKey("document.hash"), nullable=False),
+    *_required("begun_at", "begun_by"),
+    Column("why", _Text),
+    Index("ix_training_operator_task", "operator", "task"),
+)
+"""Phases of training that were begun: what is recorded from then on counts for the phase."""
+
+CERTIFICATE = Table(
+    "certificate",
+    METADATA,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("operator", ForeignKey("operator.name"), nullable=False),
+    Column("task", _Text, nullable=False),
+    Column("document", ForeignKey("document.hash"), nullable=False),
+    *_required("valid_from", "valid_until", "given_at", "given_by"),
+    # Why it was given although the evidence does not suffice; none where it does.
+    Column("why", _Text),
+    Column("evidence", _Json, nullable=False),
+    *_optional("revoked_from", "revoked_at", "revoked_by", "revoked_why"),
+    Index("ix_certificate_task_operator", "task", "operator"),
+)
+"""Who may collect data of a task, from when until when, and what that rests on."""
+
+CERTIFIED_TASK = Table(
+    "certified_task",
+    METADATA,
+    Column("task", _Text, primary_key=True),
+    Column("document", ForeignKey("document.hash"), nullable=False),
+    *_required("since", "who", "at"),
+    sqlite_with_rowid=False,
+)
+"""Tasks whose data counts only with a certificate, and for what is recorded since when."""
+
+PRACTICE = Table(
+    "practice",
+    METADATA,
+    Column("episode", ForeignKey("episode.id"), primary_key=True),
+    *_required("why", "at"),
+    Index("ix_practice_why_episode", "why", "episode"),
+    sqlite_with_rowid=False,
+)
+"""Episodes of people without a certificate: they stay out of every release."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
+import re
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.text import Text
 
+from corporeal.capture.recorder import RuleHealth
 from corporeal.cli.output import COLOURS
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode import Episode
@@ -24,7 +26,8 @@ from corporeal.episode.facts import EpisodeFacts, read_facts
 from corporeal.errors import CorporealError
 from corporeal.exchange import open_dataset
 from corporeal.protocol import Protocol
-from corporeal.quality.check import title_of
+from corporeal.quality.assessment import Assessment, adherence
+from corporeal.quality.check import Finding, Severity, checks, explain, title_of
 from corporeal.quality.inspection import InspectionOptions, inspect
 from corporeal.quality.policy import open_policy
 
@@ -33,6 +36,8 @@ _NICENESS = 15
 _MOST_NAMES, _MOST_WORDS = 6, 2
 # What a failure that somebody stated is found by: no reason to record it again.
 _STATED = "task_failed"
+_SENTENCE = re.compile(r"[.;](?:\s|$)")
+_LONGEST_RULE = 200
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,8 @@ class EpisodeVerdict:
     """What became of one episode: its verdict, and the names of what was found against it.
 
     `verdict` is None where it could not be judged; `reason` then says why. `status` is what the
-    workspace did with it, where there is one; `words` is what an operator is told.
+    workspace did with it, where there is one; `words` is what an operator is told, `suggestion` one
+    thing to do otherwise, and `rules` go through the protocol.
     """
 
     path: Path
@@ -50,6 +56,8 @@ class EpisodeVerdict:
     reason: str | None = None
     status: str | None = None
     words: str = "not checked"
+    suggestion: str = ""
+    rules: tuple[RuleHealth, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; what holds for nobody is left out."""
@@ -60,8 +68,22 @@ class EpisodeVerdict:
             "notes": list(self.notes),
             "reason": self.reason,
             "status": self.status,
+            "suggestion": self.suggestion,
+            "rules": [vars(rule) for rule in self.rules],
         }
-        return {name: value for name, value in plain.items() if name != "status" or value}
+        optional = ("status", "suggestion", "rules")
+        return {name: value for name, value in plain.items() if name not in optional or value}
+
+    def feedback(self) -> list[Text]:
+        """What an operator reads below the line: one thing to do otherwise, and rules broken."""
+        lines = [Text(f"  next time: {self.suggestion}", "cyan")] if self.suggestion else []
+        judged = [rule for rule in self.rules if rule.kept is not None]
+        if judged:
+            kept = sum(rule.kept is True for rule in judged)
+            lines.append(Text(f"  protocol: {kept} of {len(judged)} rules kept", "dim"))
+            lines += [Text(f"  broken, {rule.name}: {rule.message}", "yellow")
+                      for rule in judged if not rule.kept]  # fmt: skip
+        return lines
 
     def line(self) -> Text:
         """One line for people: verdict, name, and what was found."""
@@ -128,6 +150,33 @@ def operator_words(verdict: str | None, faults: Sequence[_Fault], facts: Episode
     return f"{listed}: redo" if verdict == "failed" else f"{listed}: have it looked at"
 
 
+def suggest(verdict: str | None, faults: Sequence[_Fault], facts: EpisodeFacts) -> str:
+    """One thing to do otherwise in the next take: what mends the gravest fault, in its own words.
+
+    A failure that was stated is no mistake of the recording; then the next fault counts.
+    """
+    if verdict == "accepted" or "discarded" in facts.other:
+        return ""
+    ranked = sorted(faults, key=lambda each: each.severity != "fail")
+    known = checks()
+    for each in ranked:
+        is_meant = each.check == _STATED and facts.outcome.success is False
+        if each.check in known and not is_meant and (fix := explain(each.check).fix):
+            first = _SENTENCE.split(fix, maxsplit=1)[0].rstrip(".")
+            return f"{first}."
+    return ""
+
+
+def rules_of(assessment: Assessment, protocol: Protocol | None) -> tuple[RuleHealth, ...]:
+    """Every rule of the protocol that is judged in one episode."""
+    if protocol is None:
+        return ()
+    return tuple(
+        RuleHealth(rule.name, rule.kept, "" if rule.kept else rule.message[:_LONGEST_RULE])
+        for rule in adherence(assessment, protocol)
+    )
+
+
 def _fault_words(check: str, streams: list[str]) -> str:
     """`camera frozen (left wrist)`."""
     title = title_of(check)
@@ -139,33 +188,37 @@ def _fault_words(check: str, streams: list[str]) -> str:
 
 def _judge(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
     with closing(Episode.open(path)) as episode:
-        text, facts = episode.documents.get("protocol"), read_facts(episode.metadata)
-    protocol = None
-    if text is not None:
-        protocol = Protocol.parse(text, source=f"{path}:protocol", suffix=".json")
+        facts, protocol = read_facts(episode.metadata), _protocol(episode, path)
     options = InspectionOptions(
         open_policy(terms.policy), protocol=protocol, pictures=terms.pictures
     )
     report = inspect(partial(open_dataset, [path]), options, on="serial").episodes[0]
     against = sorted((finding for finding in report.findings if finding.severity != "note"),
                      key=lambda finding: finding.severity != "fail")  # fmt: skip
+    faults = [_Fault(each.check, each.stream, str(each.severity)) for each in against]
     return EpisodeVerdict(
         path,
         report.verdict,
         tuple(dict.fromkeys(finding.check for finding in against)),
         tuple(dict.fromkeys(each.check for each in report.findings if each.severity == "note")),
         against[0].message if against else None,
-        words=operator_words(
-            report.verdict,
-            [_Fault(each.check, each.stream, str(each.severity)) for each in against],
-            facts,
-        ),
+        words=operator_words(report.verdict, faults, facts),
+        suggestion=suggest(report.verdict, faults, facts),
+        rules=rules_of(report.assessment, protocol),
     )
+
+
+def _protocol(episode: Episode, path: Path) -> Protocol | None:
+    """The protocol that an episode was made under."""
+    text = episode.documents.get("protocol")
+    if text is None:
+        return None
+    return Protocol.parse(text, source=f"{path}:protocol", suffix=".json")
 
 
 def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
     # Only here: the libraries of a database take a second to load.
-    from corporeal.catalog.episodes import findings_of
+    from corporeal.catalog.episodes import findings_of, not_assessed_of
     from corporeal.catalog.ingestion import ingest
 
     with enter_workspace(terms.workspace, "ingest") as (workspace, actor):
@@ -181,8 +234,15 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         ).outcomes[0]
         with workspace.database.read() as connection:
             rows = [] if outcome.id is None else findings_of(connection, outcome.id)
+            ids = [] if outcome.id is None else [outcome.id]
+            missing = [each for some in not_assessed_of(connection, ids).values() for each in some]
     with closing(Episode.open(path)) as episode:
-        facts = read_facts(episode.metadata)
+        facts, protocol = read_facts(episode.metadata), _protocol(episode, path)
+    judged = Assessment(
+        tuple(Finding(row.message, severity=cast(Severity, row.severity), check=row.check)
+              for row in rows),
+        {each.check: each.reason for each in missing},
+    )  # fmt: skip
     faults = [_Fault(row.check, row.stream, row.severity) for row in rows if row.severity != "note"]
     return EpisodeVerdict(
         path,
@@ -197,8 +257,10 @@ def _take_in(path: Path, terms: JudgingTerms) -> EpisodeVerdict:
         ),
         tuple(dict.fromkeys(row.check for row in rows if row.severity == "note")),
         outcome.reason,
-        outcome.status,
+        outcome.status if outcome.practice is None else f"practice: {outcome.practice}",
         operator_words(outcome.state, faults, facts),
+        suggest(outcome.state, faults, facts),
+        rules_of(judged, protocol) if terms.check else (),
     )
 
 

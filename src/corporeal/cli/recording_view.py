@@ -54,9 +54,13 @@ class RecordingView:
 
     def show_verdict(self, verdict: EpisodeVerdict) -> None:
         """A line that stays above the table of streams, and in the health."""
-        self._messages.print(verdict.line(), soft_wrap=True)
+        for line in (verdict.line(), *verdict.feedback()):
+            self._messages.print(line, soft_wrap=True)
         if self._recorder is not None:
-            self._recorder.note_verdict(verdict.path, verdict.verdict, verdict.words)
+            self._recorder.note_verdict(
+                verdict.path, verdict.verdict, verdict.words,
+                suggestion=verdict.suggestion, rules=verdict.rules,
+            )  # fmt: skip
             if self._recorder.state == "ended":
                 self.show(self._recorder.health())
 

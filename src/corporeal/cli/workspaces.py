@@ -28,7 +28,7 @@ def enter_workspace(
     with catalog.workspace.open_workspace(root) as workspace:
         with workspace.database.read() as connection:
             actor = catalog.accounts.current_actor(connection)
-        actor = catalog.permission.grant(actor, workspace.grants)
+            actor = catalog.people.admit(connection, actor, workspace.grants)
         catalog.permission.require(actor, action)
         yield workspace, actor
 

@@ -2,6 +2,7 @@ from . import alert as alert
 from . import campaign as campaign
 from . import coverage as coverage
 from . import monitoring as monitoring
+from . import operators as operators
 from . import question as question
 from . import review as review
 from . import scope as scope

@@ -156,7 +156,7 @@ def chart_outcomes(
     def draw(connection: Connection, scope: Scope) -> Drawing:
         return outcome_stacks(connection, scope, column)
 
-    return Chart(draw, title, section, place, wide)
+    return Chart(draw, title, section, place, wide, people=column == "operator")
 
 
 def _stack(group: OutcomeGroup, scope: Scope, column: Column) -> Stack:

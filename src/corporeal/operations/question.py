@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.people import PERSON_KEYS
 from corporeal.errors import UnknownNameError
 from corporeal.operations.scope import Scope
 from corporeal.registry import plugins
@@ -236,7 +237,9 @@ class Chart:
     """One chart. `draw(connection, scope, *, settings...)` answers the question in the title.
 
     Settings are keyword-only arguments with a default, text or number; the page and
-    `corporeal.toml` may change them. Charts of a section are shown in the order of `place`.
+    `corporeal.toml` may change them. Charts of a section are shown in the order of `place`. One
+    that shows `people` is for those alone who may see figures of single people; `of_one` says that
+    it also makes sense of one operator, who may see their own.
     """
 
     draw: Callable[..., Drawing]
@@ -244,6 +247,13 @@ class Chart:
     section: Section
     place: int = 50
     wide: bool = False
+    people: bool = False
+    of_one: bool = False
+
+    def shows_people(self, settings: Mapping[str, object]) -> bool:
+        """Whether it shows figures of single people with these settings."""
+        chosen = {**self.settings, **settings}.values()
+        return self.people or any(str(value) in PERSON_KEYS for value in chosen)
 
     @property
     def settings(self) -> dict[str, str | float]:

@@ -166,6 +166,14 @@ class Operators(Part):
     rotation_min: Positive = Field(default=60.0, description="minutes at one station")
 
 
+class WorkLimits(Part):
+    """How long somebody may record without a break, and in a day; counted by what was recorded."""
+
+    block_min: Positive = Field(default=45.0, description="minutes of work before a break")
+    break_min: Positive = Field(default=15.0, description="minutes without a take make a break")
+    day_h: Positive = Field(default=4.0, description="hours of work in a day")
+
+
 class Protocol(Document):
     """The agreement on one task. Numbers left out are the defaults of the specification.
 
@@ -214,6 +222,9 @@ class Protocol(Document):
     )
     design: DesignRules | None = Field(
         default=None, description="how many episodes, and which combinations of levels"
+    )
+    work: WorkLimits | None = Field(
+        default=None, description="breaks and hours; those of the specification when left out"
     )
 
     @model_validator(mode="after")

@@ -11,10 +11,10 @@ from typing import Any, cast
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from corporeal.catalog.audit import Change, latest_events, record
-from corporeal.catalog.audit_proof import note_end
+from corporeal.catalog.audit import Change, latest_events, note_end, record
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import State, check_change, set_state
+from corporeal.catalog.people import refuse_practice
 from corporeal.catalog.query import Comparison, episode_meets, read_fields
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace
@@ -113,6 +113,8 @@ def _add_members(connection: Connection, manifest: Manifest) -> None:
 
 def _require_unchanged(connection: Connection, manifest: Manifest) -> None:
     """Raise CatalogError if an episode is no longer what the manifest says; hold the others."""
+    refuse_practice(connection, [each.id for each in manifest.episodes],
+                    what=f"release {manifest.reference}")  # fmt: skip
     columns = ("id", "hash", "state", "verdict", "score", "policy")
     ours = member_ids(manifest.name, manifest.version)
     rows = read_fields(connection, *columns, where=ours, order="id", hold=True)

@@ -20,6 +20,7 @@ from corporeal.catalog.audit import (
     record,
 )
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.people import refuse_practice
 from corporeal.catalog.store import LocalCopies, StoreError, verify_store
 from corporeal.catalog.tables import MEMBER, RELEASE
 from corporeal.catalog.workspace import Workspace, open_workspace
@@ -269,10 +270,15 @@ def check_members(
 ) -> int:
     """Hold every object of a release, or of some splits, against the manifest; how many there are.
 
-    Raises StoreError for the first that does not match. Distant ones are fetched into the cache
-    as long as it has room for all of them; else they are read where they lie.
+    Raises StoreError for the first that does not match, and CatalogError for what lies in the
+    practice partition by now: a certificate may have been revoked for the past. Distant ones are
+    fetched into the cache as long as it has room for all of them; else they are read where they
+    lie.
     """
     members = _of_splits(load_release(workspace, reference), splits)
+    with workspace.database.read() as connection:
+        refuse_practice(connection, [each.id for each in members],
+                        what=f"export of {reference}")  # fmt: skip
     copies = local_copies(workspace)
     is_near = workspace.store.is_local or sum(each.bytes for each in members) <= copies.limit
     on_start(len(members))

@@ -22,6 +22,7 @@ from corporeal.catalog.episodes import (
     states_of,
     unknown_episode,
 )
+from corporeal.catalog.people import practice_of
 from corporeal.catalog.query import (
     MetadataField,
     OneOf,
@@ -103,7 +104,8 @@ def select_episodes(
     """Everything a release needs to know of the episodes that meet the condition.
 
     Accepted and annotated ones, and those released before, are taken; failed ones only with
-    `negatives`. What was annotated or released after a failure is still a failure.
+    `negatives`. What was annotated or released after a failure is still a failure. Nothing of the
+    practice partition is taken.
     """
     text, parts = conditions_of(connection, where)
     states: tuple[State, ...] = (*_GOOD, *(("failed",) if negatives else ()))
@@ -131,6 +133,9 @@ def select_episodes(
     if not isinstance(where, str) and isinstance(where, Sequence):
         for name in sorted(set(where) - states_of(connection, where).keys()):
             raise unknown_episode(name)
+    for name in practice_of(connection, list(rows)):
+        del rows[name]
+        left_out["in practice"] += 1
     chosen = [name for name in sorted(rows) if negatives or name not in failed]
     if len(chosen) < len(rows):
         left_out["failed"] += len(rows) - len(chosen)

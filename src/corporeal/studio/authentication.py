@@ -18,7 +18,10 @@ from sqlalchemy import Connection
 from starlette.requests import HTTPConnection
 
 from corporeal.catalog.accounts import actor_of_session, actor_of_token, has_accounts, system_user
-from corporeal.catalog.permission import Action, Actor, PermissionDeniedError, grant, require
+from corporeal.catalog.database import CatalogError
+from corporeal.catalog.people import admit, require_query
+from corporeal.catalog.permission import Action, Actor, PermissionDeniedError, require
+from corporeal.catalog.query import read_query
 from corporeal.studio.access.local_peer import OTHER_USER, is_other_user
 from corporeal.studio.access.share_link import open_shares
 from corporeal.studio.context import Studio, StudioDep
@@ -50,10 +53,10 @@ def visitor(connection: HTTPConnection, studio: StudioDep) -> Visitor:
                 raise NotLoggedInError(OTHER_USER)
             if _is_elsewhere(address_of(connection)):
                 raise NotLoggedInError(NO_ACCOUNT)
-            return Visitor(Actor(system_user(), "admin"))
+            return Visitor(admit(reading, Actor(system_user(), "admin"), {}))
         actor = _actor(connection, studio, reading)
         if actor is not None:
-            return Visitor(grant(actor, studio.workspace.grants))
+            return Visitor(admit(reading, actor, studio.workspace.grants))
         grants = studio.workspace.grants
         links = open_shares(reading, secrets_of(connection, studio), grants)
     if links:
@@ -114,10 +117,15 @@ class Allowed:
     action: Action
 
     def __call__(
-        self, connection: HTTPConnection, who: Annotated[Visitor, Depends(visitor)]
+        self,
+        connection: HTTPConnection,
+        studio: StudioDep,
+        who: Annotated[Visitor, Depends(visitor)],
     ) -> Actor:
-        """Whoever asks; raises PermissionDeniedError."""
+        """Whoever asks; raises PermissionDeniedError, also where a query is for single people."""
         require(who.actor, self.action)
+        if query := connection.query_params.get("query"):
+            _require_shown(studio, who.actor, query)
         if who.episodes is not None and not _is_shared(connection, who.episodes):
             raise PermissionDeniedError(
                 "The link that you followed shows other episodes, and nothing besides them. "
@@ -126,7 +134,17 @@ class Allowed:
         return who.actor
 
 
-def allowed(action: Action) -> Callable[[HTTPConnection, Visitor], Actor]:
+def _require_shown(studio: Studio, actor: Actor, query: str) -> None:
+    """Refuse a query for single people; what is wrong with one that cannot be read, others say."""
+    try:
+        condition = read_query(query)
+    except CatalogError:
+        return
+    with studio.workspace.database.read() as reading:
+        require_query(reading, actor, condition)
+
+
+def allowed(action: Action) -> Callable[[HTTPConnection, Studio, Visitor], Actor]:
     """Whoever may do this."""
     return Allowed(action)
 

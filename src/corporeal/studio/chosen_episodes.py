@@ -8,6 +8,8 @@ from sqlalchemy import Connection
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import MOST_MARKED
+from corporeal.catalog.people import require_query
+from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import count_episodes, every_episode
 
 
@@ -16,12 +18,18 @@ def find_chosen(
     episodes: Sequence[str] | None,
     query: str | None,
     expected: int | None,
+    *,
+    by: Actor,
 ) -> list[str]:
-    """Their ids; refused where the query finds another number than when somebody decided."""
+    """Their ids; refused where the query finds another number than when somebody decided.
+
+    A query for single people is for those alone who may see their figures.
+    """
     if (episodes is None) == (query is None):
         raise CatalogError("episodes, got both or neither; expected some, or a query.")
     if episodes is not None:
         return list(dict.fromkeys(episodes))
+    require_query(connection, by, query)
     count = count_episodes(connection, query)
     if expected is not None and count != expected:
         raise CatalogError(

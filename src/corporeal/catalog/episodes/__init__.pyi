@@ -20,6 +20,8 @@ from .marks import restore_decision as restore_decision
 from .marks import tags_of as tags_of
 from .marks import undo_mark as undo_mark
 from .peers import count_unreferenced as count_unreferenced
+from .peers import find_reference as find_reference
+from .peers import measures_of as measures_of
 from .reading import GravestFinding as GravestFinding
 from .reading import HistoryEdge as HistoryEdge
 from .reading import UnknownEpisodeError as UnknownEpisodeError
@@ -41,6 +43,7 @@ from .reading import last_assessments as last_assessments
 from .reading import limited as limited
 from .reading import not_assessed_of as not_assessed_of
 from .reading import numbers_of as numbers_of
+from .reading import part_values as part_values
 from .reading import parts_of as parts_of
 from .reading import scores_of as scores_of
 from .reading import states_of as states_of

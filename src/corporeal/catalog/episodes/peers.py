@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,8 @@ from corporeal.catalog.audit import Change, now, record
 from corporeal.catalog.episodes.reading import parts_of
 from corporeal.catalog.episodes.rows import EpisodeRow
 from corporeal.catalog.tables import EPISODE, REFERENCE, SYNOPSIS
+from corporeal.errors import CorporealError
+from corporeal.quality.synopsis import unpack_synopsis
 
 MOST_PEERS = 200
 """Stored episodes that new ones are compared with: the latest of their task and robot."""
@@ -79,6 +82,20 @@ def find_reference(connection: Connection, task: str | None, robot: str | None) 
         return None
     profiles = dict(_profiles(connection, sorted(row.episodes)))
     return Reference(row.task, row.robot, row.version, profiles)
+
+
+def measures_of(connection: Connection, ids: Sequence[str]) -> dict[str, Mapping[str, float]]:
+    """What was measured of episodes for comparison, by name; those without a synopsis are left out.
+
+    A synopsis that cannot be read any more counts as none.
+    """
+    measures: dict[str, Mapping[str, float]] = {}
+    for part in parts_of(list(ids)):
+        query = select(SYNOPSIS.c.episode, SYNOPSIS.c.content).where(SYNOPSIS.c.episode.in_(part))
+        for name, content in connection.execute(query):
+            with suppress(CorporealError):
+                measures[name] = unpack_synopsis(content, {}, index=0).measures
+    return measures
 
 
 def make_reference(

@@ -123,19 +123,21 @@ def find_nearest(
     *,
     words: str = "",
     among: Iterable[str] | None = None,
+    by_people: bool = True,
     most: int,
 ) -> list[EpisodeRow]:
     """Other episodes, those recorded nearest in time first: of the same task, or named by words.
 
-    Words are part of an id, a file or an operator, or a number. Along the index of time both ways,
-    not over all.
+    Words are part of an id, a file or, `by_people`, an operator, or a number. Along the index of
+    time both ways, not over all.
     """
     when, moment = EPISODE.c.recorded_ns, row.recorded_ns or 0
     query = select(EPISODE).where(EPISODE.c.id != row.id, EPISODE.c.state != "erased")
     if among is not None:
         query = query.where(EPISODE.c.id.in_(sorted(among)))
     if words:
-        named = [EPISODE.c[name].icontains(words, autoescape=True) for name in _NAMED]
+        named = [EPISODE.c[name].icontains(words, autoescape=True) for name in _NAMED
+                 if by_people or name != "operator"]  # fmt: skip
         if numbered := _NUMBER.fullmatch(words.strip()):
             named.append(EPISODE.c.number == int(numbered[1]))
         query = query.where(or_(*named))
@@ -257,6 +259,17 @@ def scores_of(connection: Connection, name: str) -> list[ScoreRow]:
     """The parts of an episode's score, in the order of their names."""
     query = select(*_columns(SCORE, ScoreRow)).where(SCORE.c.episode == name)
     return [ScoreRow(*row) for row in connection.execute(query.order_by(SCORE.c.part))]
+
+
+def part_values(connection: Connection, ids: Sequence[str], part: str) -> dict[str, float]:
+    """One part of the score by episode; those in which it was not assessed are left out."""
+    values: dict[str, float] = {}
+    for some in parts_of(list(ids)):
+        query = select(SCORE.c.episode, SCORE.c.value).where(
+            SCORE.c.episode.in_(some), SCORE.c.part == part, SCORE.c.value.is_not(None)
+        )
+        values |= {row.episode: float(row.value) for row in connection.execute(query)}
+    return values
 
 
 def documents_of(connection: Connection, name: str) -> list[DocumentReference]:

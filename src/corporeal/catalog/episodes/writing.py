@@ -183,7 +183,7 @@ def set_state(connection: Connection, ids: Select[Any], state: State) -> None:
     connection.execute(query.values(state=state))
 
 
-VERSIONED = ("protocol", "calibration", "taxonomy")
+VERSIONED = ("protocol", "calibration", "taxonomy", "certification")
 """Kinds that people write and number: one version has one content for ever. Schemas and robots are
 fitted to what was recorded, such as the size of pictures, and told apart by their hashes; of
 policies only one that somebody names is held to its version, since ours grows with the program."""

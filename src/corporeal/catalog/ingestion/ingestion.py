@@ -34,6 +34,7 @@ from corporeal.catalog.ingestion.inspection import (
     inspect_files,
     judge_files,
 )
+from corporeal.catalog.people import place_episodes
 from corporeal.catalog.store.local_copies import find_damage
 from corporeal.catalog.store.store import digest_of
 from corporeal.catalog.workspace.workspace import Workspace
@@ -64,6 +65,8 @@ class IngestOutcome:
     state: State | None = None
     score: float | None = None
     reason: str | None = None
+    practice: str | None = None
+    """Why it lies in the practice partition, and out of every release; None where it counts."""
     is_outdated: bool = False
     """It is known, and was judged under another policy than this one."""
     is_mended: bool = False
@@ -357,8 +360,13 @@ def admit(
         outcomes.append(_outcome(each, "added", each.verdict or "recorded", each.reason))
     new = [each.id for each in outcomes if each.status in ("added", "judged") and each.id]
     held = hold_late(connection, new, who=who)
-    return [
+    practice = place_episodes(connection, new, who=who)
+    outcomes = [
         replace(each, state="quarantined", reason=held[each.id]) if each.id in held else each
+        for each in outcomes
+    ]
+    return [
+        replace(each, practice=practice[each.id]) if each.id in practice else each
         for each in outcomes
     ]
 

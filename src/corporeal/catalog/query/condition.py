@@ -64,6 +64,7 @@ from corporeal.catalog.tables import (
     GOVERNS,
     MEMBER,
     NOT_ASSESSED,
+    PRACTICE,
     SCORE,
     STREAM,
     TAG,
@@ -81,6 +82,7 @@ _PARTS = {
 }
 SEVERAL_COLUMNS: Mapping[str, Column[Any]] = {
     "not_assessed": NOT_ASSESSED.c.check, "tag": TAG.c.tag, "decided_by": DECISION.c.who,
+    "practice": PRACTICE.c.why,
 }  # fmt: skip
 """Where the fields are kept of which an episode has any number."""
 _JSON_NULL = "null"

@@ -29,7 +29,9 @@ PLAIN: dict[str, FieldKind] = {
     "recorded": "date",
     "ingested": "date",
 }
-SEVERAL: dict[str, FieldKind] = {"not_assessed": "text", "tag": "text", "decided_by": "text"}
+SEVERAL: dict[str, FieldKind] = {
+    "not_assessed": "text", "tag": "text", "decided_by": "text", "practice": "text",
+}  # fmt: skip
 """Fields of which an episode has any number at once: `=` asks whether one of them is so."""
 PARTED: dict[str, FieldKind] = {
     "metadata": "json",

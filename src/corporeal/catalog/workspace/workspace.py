@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from corporeal.catalog.audit_proof import note_heads, notes_folder
+from corporeal.catalog.audit import note_heads, notes_folder
 from corporeal.catalog.database import CatalogError, Database, hosts_of, masked
 from corporeal.catalog.permission import Grants, read_grants
 from corporeal.catalog.store.store import Store, host_of_store, open_store

@@ -6,14 +6,15 @@ from typing import Annotated
 
 import typer
 
-from corporeal.catalog.audit import events_of, head
-from corporeal.catalog.audit import verify as breaks_in
-from corporeal.catalog.audit_proof import (
+from corporeal.catalog.audit import (
+    events_of,
+    head,
     note_head,
     noted_heads,
     parse_head,
     unexplained_rows,
 )
+from corporeal.catalog.audit import verify as breaks_in
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog

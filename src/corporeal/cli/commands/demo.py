@@ -16,6 +16,7 @@ from corporeal.capture.driver import RecordingSource, drivers, parse_options
 from corporeal.capture.health import Health
 from corporeal.capture.recorder import Recorder, RecorderSettings
 from corporeal.catalog.ingestion import ingest
+from corporeal.catalog.people import Privacy, set_privacy
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import every_episode
 from corporeal.catalog.workspace import FILE, Workspace, make_workspace, open_workspace
@@ -57,6 +58,16 @@ from corporeal.simulation.rendering import CameraError, check_rendering
 TASK = "pick_place"
 QUEUE, TAXONOMY = "demo", "manipulation"
 LATE_CAMERA, LATE_IMU, LATE_MS = "debug/external_front", "observations/pelvis_imu", 80.0
+
+# Nobody in the demo is a person, so its charts may show everybody; a workspace of people says so
+# itself.
+_SIMULATED = Privacy(
+    "managed",
+    purpose="to show the charts of operators, all of whom are simulated",
+    notice="none: nobody in the demo is a person",
+    human_review="whoever runs the demo",
+    objection="corporeal operator privacy data-only",
+)
 
 
 def demo(
@@ -103,6 +114,13 @@ def demo(
         screen.print(
             Text.assemble("released as ", (reference, "bold"), f" in the workspace {out}\n")
         )
+        mode = _SIMULATED.mode
+        screen.print(
+            f"Its privacy mode is {mode}: figures of single operators are shown, since all of them "
+            "are simulated.",
+            soft_wrap=True,
+        )
+        screen.print()
     for exported, proof in released:
         show_export(exported, proof)
         screen.print()
@@ -137,8 +155,12 @@ def _program() -> str:
 
 def _catalogue(paths: list[Path], out: Path) -> str | None:
     """Take the episodes into the workspace and release the accepted ones; NAME@VERSION."""
-    opened = open_workspace if (out / FILE).is_file() else make_workspace
+    is_new = not (out / FILE).is_file()
+    opened = make_workspace if is_new else open_workspace
     with stderr().status("ingesting"), opened(out) as workspace:
+        if is_new:
+            with workspace.database.write() as connection:
+                set_privacy(connection, _SIMULATED, by=Actor("demo", "admin"))
         done = ingest(workspace, paths, who="demo", batch="demo")
         if not done.count("accepted"):
             return None

@@ -12,6 +12,7 @@ from rich.syntax import Syntax
 from corporeal.calibration.board import Board
 from corporeal.calibration.rig import RigRecordings
 from corporeal.capture.rig import RigDocument
+from corporeal.catalog.people import Certification, certification_names, open_certification
 from corporeal.cli.command import Command, argument, group
 from corporeal.cli.output import AsJson, console, emphasise, print_json
 from corporeal.embodiment import Embodiment, open_robot, robot_names
@@ -114,7 +115,7 @@ def _open(path: Path) -> Document:
 def _models() -> tuple[type[Document], ...]:
     motion = (RetargetingMap, SkeletonMap, MarkerSet)
     station = (Calibration, RigDocument, Board, RigRecordings, Roster)
-    return Schema, Embodiment, Protocol, *station, Policy, Weighting, *motion
+    return Schema, Embodiment, Protocol, Certification, *station, Policy, Weighting, *motion
 
 
 def _ready(name: str) -> Document:
@@ -124,7 +125,9 @@ def _ready(name: str) -> Document:
         return open_robot(name)
     if name in protocol_names():
         return open_protocol(name)
-    known = (*rig_names(), *robot_names(), *protocol_names())
+    if name in certification_names():
+        return open_certification(name)
+    known = (*rig_names(), *robot_names(), *protocol_names(), *certification_names())
     raise UnknownNameError("document", name, known)
 
 

@@ -21,7 +21,7 @@ from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_jso
 from corporeal.cli.tracking import Track, track_batch
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.quality.policy import open_policy
-from corporeal.words import counted, listed
+from corporeal.words import counted, listed, some_of
 
 _MOST = 60
 
@@ -133,6 +133,9 @@ def show(done: Ingested) -> None:
     for finding in done.set_findings:
         colour = COLOURS.get(str(finding.severity), "")
         page.print(Text.assemble("set: ", (finding.check, colour), " ", finding.message))
+    if practice := [each.practice for each in done.outcomes if each.practice]:
+        page.print(f"{counted(len(practice), 'episode')} into the practice partition, which no "
+                   f"release takes: {some_of(sorted(set(practice)))}")  # fmt: skip
     new = len(done.having("added", "judged"))
     if mended := sum(each.is_mended for each in done.outcomes):
         page.print(f"{counted(mended, 'object')} of the store replaced: lost or changed before")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -9,10 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.catalog.episodes import EpisodeRow, NotAssessedRow, not_assessed_of
+from corporeal.catalog.people import PERSON_KEYS, require_order, require_query
+from corporeal.catalog.permission import sees_person
 from corporeal.catalog.query import count_episodes, episode_page
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.output import COLOURS, AsJson, make_table, print_result
-from corporeal.cli.workspaces import WorkspaceOption, read_catalog
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 
 COLUMNS = ("name", "state", "task", "operator", "success", "score", "duration_s", "recorded")
 
@@ -33,16 +36,29 @@ def ls(
 
     Example: [bold]corporeal ls 'score > 0.8 and has finding joints_swapped'[/bold]
     """
-    with read_catalog(root, "read") as connection:
+    with (
+        enter_workspace(root, "read") as (workspace, actor),
+        workspace.database.read() as connection,
+    ):
+        require_query(connection, actor, query)
+        require_order(actor, order)
         found = episode_page(connection, query, order=order, limit=limit, after=after)
         total = count_episodes(connection, query)
         missing = not_assessed_of(connection, [row.id for row in found.rows])
+    rows = tuple(row if sees_person(actor, row.operator) else _without_person(row)
+                 for row in found.rows)  # fmt: skip
     episodes = [vars(row) | {"not_assessed": _reasons(missing.get(row.id, []))}
-                for row in found.rows]  # fmt: skip
+                for row in rows]  # fmt: skip
     values = {"total": total, "after": found.after, "episodes": episodes}
     more = [f"more: --after {found.after}"] if found.after is not None else []
     counted = f"{len(found.rows)} of {total} episodes"
-    print_result(as_json, values, _table(found.rows, missing), counted, *more)
+    print_result(as_json, values, _table(rows, missing), counted, *more)
+
+
+def _without_person(row: EpisodeRow) -> EpisodeRow:
+    """A row of a list for somebody who may not see whose episodes are which."""
+    kept = {name: value for name, value in row.metadata.items() if name not in PERSON_KEYS}
+    return replace(row, operator=None, metadata=kept)
 
 
 def _reasons(rows: list[NotAssessedRow]) -> list[dict[str, str]]:

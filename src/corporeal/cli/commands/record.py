@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.output import COLOURS, AsJson, console, emphasise, print_json, stderr
 from corporeal.cli.recording_view import RecordingView
 from corporeal.cli.session_checks import SessionChecks
-from corporeal.cli.workspaces import enter_workspace
+from corporeal.cli.workspaces import enter_workspace, write_catalog
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.errors import CorporealError, UnknownNameError
@@ -78,6 +78,13 @@ def record(
             "episode."
         ),
     ] = None,
+    despite_rest: Annotated[
+        str | None,
+        option(
+            "Why takes may begin although a break is due, by a lead; kept in every such episode "
+            "and, with --workspace, in the audit log."
+        ),
+    ] = None,
     health_port: Annotated[
         int | None, option("Port to publish health on; else one of 8790 to 8799.", min=0, max=65535)
     ] = None,
@@ -102,7 +109,8 @@ def record(
     Every episode is judged by another process as soon as it is written, while the next one is
     recorded; a verdict does not change the exit code. Where the calibration names markers, they
     are looked at at the start, at the end and as often as it says; while a check has failed, no
-    episode begins.
+    episode begins. Where --operator is named, work without a break of 15 minutes in the hour, or of
+    more than four hours in a day, lets no episode begin; a protocol's `work` says other limits.
 
     Example: [bold]corporeal record --driver sim --task pick_place --episodes 5 --out demos[/bold]
     """
@@ -130,7 +138,10 @@ def record(
     facts |= {name: value for name, value in
               (("task", task), ("operator", operator), ("station", station), ("mode", mode))
               if value}  # fmt: skip
-    settings = RecorderSettings(out, metadata=facts, episodes=episodes, plan=plan)
+    _allow_without_rest(despite_rest, facts, root)
+    settings = RecorderSettings(
+        out, metadata=facts, episodes=episodes, plan=plan, despite_rest=despite_rest
+    )
     judge: EpisodeJudge | None = None
     with ExitStack() as stack:
         cards: CardDesk | None = None
@@ -179,6 +190,26 @@ def _under_campaign(team: TeamDocuments, cards: CardDesk, name: str) -> TeamDocu
             f"{cards.protocol.reference}. Leave it out, or record for another campaign."
         )
     return replace(team, protocol=cards.protocol)
+
+
+def _allow_without_rest(why: str | None, facts: Mapping[str, Any], root: Path | None) -> None:
+    """Let work go on without a break: a lead's word, with a reason that stays in the audit log."""
+    if why is None:
+        return
+    if not why.strip() or not facts.get("operator"):
+        raise CorporealError(
+            "--despite-rest, got no reason or no --operator; expected both: who goes on, and why."
+        )
+    if root is None:
+        return
+    # Only here: the libraries of a database take a second to load.
+    from corporeal.catalog.audit import Change
+    from corporeal.catalog.audit import record as log
+
+    with write_catalog(root, "judge") as (connection, actor):
+        subject = f"operator:{facts['operator']}"
+        details = {"session": str(facts.get("session", "")), "station": facts.get("station")}
+        log(connection, [Change(actor.name, "work without a break", subject, why, details)])
 
 
 def take_precedence() -> None:

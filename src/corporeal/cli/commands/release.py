@@ -34,6 +34,7 @@ from corporeal.release import (
 from corporeal.release.card import write_card
 from corporeal.release.lineage import add_model
 from corporeal.release.reading import Release, find_release, list_releases, record_verification
+from corporeal.words import counted
 
 app = group("Make releases, compare, verify and describe them.")
 Reference = Annotated[str, argument("NAME@VERSION, or NAME for its newest version.")]
@@ -117,6 +118,9 @@ def create(
         return
     if unchanged is None:
         show(made)
+        if practice := made.facts.get("left_out", {}).get("in practice"):
+            console().print(f"{counted(practice, 'episode')} of people without a certificate stay "
+                            "out: corporeal ls 'practice is known'")  # fmt: skip
     else:
         console().print(unchanged)
     console().print(f"next: corporeal export {made.reference} --workspace {folder} --out dataset")

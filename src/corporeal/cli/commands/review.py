@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from corporeal.catalog.episodes import numbers_of
+from corporeal.catalog.people import require_query
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import AsJson, console, emphasise, make_table, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog, write_catalog
@@ -62,6 +63,7 @@ def create(
     with enter_workspace(root, "judge") as (workspace, actor):
         folder = workspace.root
         with workspace.database.write() as connection:
+            require_query(connection, actor, query)
             made = create_review(connection, name, query, wanted, by=actor)
             progress = progress_of(connection, made)
     if as_json:

@@ -108,4 +108,4 @@ def _sentence(people: Sequence[str], steps: Steps) -> str:
     return f"{worst} is {abs(bias):.1f} frames {way} on average over {over}."
 
 
-CHART = Chart(draw, "Who sets boundaries early or late?", "Quality", place=80)
+CHART = Chart(draw, "Who sets boundaries early or late?", "Quality", place=80, people=True)

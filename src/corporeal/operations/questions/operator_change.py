@@ -168,4 +168,6 @@ def _cell(
     )
 
 
-CHART = Chart(draw, "Whose quality changed?", "Today", place=10, wide=True)
+CHART = Chart(
+    draw, "Whose quality changed?", "Today", place=10, wide=True, people=True, of_one=True
+)

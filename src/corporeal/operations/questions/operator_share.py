@@ -54,4 +54,4 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
     )  # fmt: skip
 
 
-CHART = Chart(draw, "Who dominates the data?", "Coverage and cost", place=40)
+CHART = Chart(draw, "Who dominates the data?", "Coverage and cost", place=40, people=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from corporeal.catalog.episodes import FindingRow, find_nearest, findings_of, scores_of
-from corporeal.catalog.permission import PermissionDeniedError, require
+from corporeal.catalog.permission import PermissionDeniedError, require, sees_everybody
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError
 from corporeal.quality.check import SEVERITIES, Verdict
@@ -24,6 +24,7 @@ from corporeal.studio.authentication import Reader, Visitor, visitor
 from corporeal.studio.context import Studio, StudioDep
 from corporeal.studio.divergence import Course
 from corporeal.studio.lanes import lanes_of
+from corporeal.studio.people_view import without_people
 
 Alignment = Literal["time", "start", "phase", "motion"]
 ALIGNMENTS: tuple[Alignment, ...] = get_args(Alignment)
@@ -258,10 +259,11 @@ def peers(
     if among is not None:
         among = frozenset(name for name in among if words.lower() in name.lower())
     with studio.workspace.database.read() as connection:
-        nearest = find_nearest(connection, row, words=words, among=among, most=_MOST_FOUND)
+        nearest = find_nearest(connection, row, words=words, among=among, most=_MOST_FOUND,
+                               by_people=sees_everybody(who.actor))  # fmt: skip
     listed = [PeerEpisode(**vars(peer)) for peer in nearest]
     if not who.actor.guest:
-        return listed
+        return without_people(who.actor, listed)
     return [peer.model_copy(update={"file": peer.id, "operator": None}) for peer in listed]
 
 

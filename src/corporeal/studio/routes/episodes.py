@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -10,9 +10,12 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from corporeal.catalog import query as queries
+from corporeal.catalog.people import hides, pseudonyms, require_order
+from corporeal.catalog.permission import sees_everybody
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
 from corporeal.studio.episode_row import ListedEpisode, shown_rows
+from corporeal.studio.people_view import without_people
 from corporeal.studio.response_cache import ResponseCache
 
 ROUTER = APIRouter(tags=["episodes"])
@@ -67,16 +70,18 @@ _FACETS: ResponseCache[ListingFacets] = ResponseCache()
 @ROUTER.get("/episodes")
 def list_episodes(
     studio: StudioDep,
-    _: Reader,
+    actor: Reader,
     query: Asked = "",
     order: Ordered = "-recorded",
     after: Annotated[str | None, Query(max_length=500)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = STEP,
 ) -> EpisodesPage:
     """One page of the episodes that a query finds, each with its gravest finding."""
+    require_order(actor, order)
     with studio.workspace.database.read() as connection:
         found = queries.episode_page(connection, query, order=order, limit=limit, after=after)
-        return EpisodesPage(rows=shown_rows(connection, found.rows), after=found.after)
+        rows = shown_rows(connection, found.rows)
+    return EpisodesPage(rows=without_people(actor, rows), after=found.after)
 
 
 @ROUTER.get("/listing/count")
@@ -94,9 +99,10 @@ def count_episodes(
 
 @ROUTER.get("/listing/landmarks")
 def list_landmarks(
-    studio: StudioDep, _: Reader, query: Asked = "", order: Ordered = "-recorded"
+    studio: StudioDep, actor: Reader, query: Asked = "", order: Ordered = "-recorded"
 ) -> queries.PageKeys:
     """Every hundredth id: with one as `after`, a page in the middle comes as fast as the first."""
+    require_order(actor, order)
     condition = queries.read_query(query)
 
     def walk(connection: Connection) -> queries.PageKeys:
@@ -106,7 +112,7 @@ def list_landmarks(
 
 
 @ROUTER.get("/listing/facets")
-def count_facets(studio: StudioDep, _: Reader, query: Asked = "") -> ListingFacets:
+def count_facets(studio: StudioDep, actor: Reader, query: Asked = "") -> ListingFacets:
     """How the episodes that a query finds are spread over tasks, people, verdicts and days."""
     condition = queries.read_query(query)
 
@@ -114,19 +120,27 @@ def count_facets(studio: StudioDep, _: Reader, query: Asked = "") -> ListingFace
         facets = queries.count_facets(connection, condition)
         return ListingFacets(**vars(facets), total=queries.count_episodes(connection))
 
-    return _FACETS.get(studio.workspace.database, query, count)
+    counted = _FACETS.get(studio.workspace.database, query, count)
+    return replace(
+        counted, facets=tuple(each for each in counted.facets if not hides(actor, each.name))
+    )
 
 
 @ROUTER.get("/listing/suggestions")
 def suggest(
     studio: StudioDep,
-    _: Reader,
+    actor: Reader,
     query: Asked = "",
     cursor: Annotated[int | None, Query(ge=0, le=queries.LONGEST_QUERY)] = None,
 ) -> queries.Completion:
     """What could be written at the cursor: fields, signs, values that are there."""
     with studio.workspace.database.read() as connection:
-        return queries.complete(connection, query, len(query) if cursor is None else cursor)
+        found = queries.complete(connection, query, len(query) if cursor is None else cursor)
+        if sees_everybody(actor):
+            return found
+        people = pseudonyms(connection)
+    items = tuple(each for each in found.items if each.text.strip("\"'") not in people)
+    return replace(found, items=items)
 
 
 @ROUTER.get("/listing/refined")

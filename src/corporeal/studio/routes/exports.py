@@ -44,7 +44,7 @@ def start(asked: EpisodesToExport, studio: StudioDep, actor: Exporter) -> Starte
     """Export episodes in the background; the same ones again go on where it ended."""
     workspace = studio.workspace
     with workspace.database.read() as connection:
-        names = find_chosen(connection, asked.episodes, asked.query, asked.expected)
+        names = find_chosen(connection, asked.episodes, asked.query, asked.expected, by=actor)
         rows = [find_episode(connection, name) for name in names]
     rows = [row for row in rows if row.state != "erased"]
     if not rows:

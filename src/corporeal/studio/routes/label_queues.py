@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from corporeal.catalog.accounts import accounts
 from corporeal.catalog.audit import now
 from corporeal.catalog.database import CatalogError
+from corporeal.catalog.people import require_query
 from corporeal.catalog.permission import Actor, may
 from corporeal.labelling.agreement import AgreementSummary, agreement_of, compared_pairs, summarise
 from corporeal.labelling.queues import (
@@ -220,6 +221,7 @@ def make_queue(studio: StudioDep, actor: Judge, asked: NewQueue) -> QueueFacts:
     given = asked.model_dump() | {"query": asked.query.strip()}
     request = QueueRequest(**given, by=actor.name, at=now())
     with studio.workspace.database.write() as connection:
+        require_query(connection, actor, request.query)
         plan = plan_queue(connection, request)
         if not plan.episodes:
             raise CatalogError(_preview(plan, request).words)

@@ -71,7 +71,7 @@ def mark(asked: NewMark, studio: StudioDep, actor: Annotator) -> MadeMark:
     if asked.verdict is not None:
         require(actor, "judge")
     with studio.workspace.database.write() as connection:
-        names = find_chosen(connection, asked.episodes, asked.query, asked.expected)
+        names = find_chosen(connection, asked.episodes, asked.query, asked.expected, by=actor)
         done = mark_episodes(connection, names, wish, who=actor.name)
         if asked.note:
             for name in names:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 
+from corporeal.catalog.people import require_query
 from corporeal.catalog.permission import Actor
 from corporeal.operations.review import (
     CONFIDENCE,
@@ -194,6 +195,7 @@ def make_review(studio: StudioDep, actor: Judge, asked: NewReview) -> ReviewFact
     """Draw a sample."""
     wanted = SamplingRequest(**asked.model_dump(exclude={"name", "query"}))
     with studio.workspace.database.write() as connection:
+        require_query(connection, actor, asked.query)
         made = create_review(connection, asked.name, asked.query, wanted, by=actor)
         return _progress(connection, made)
 

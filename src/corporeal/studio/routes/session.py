@@ -14,7 +14,8 @@ from corporeal.catalog.accounts import (
     end_session,
     has_accounts,
 )
-from corporeal.catalog.permission import ACTIONS, Actor, PermissionDeniedError, grant, may
+from corporeal.catalog.people import admit
+from corporeal.catalog.permission import ACTIONS, Actor, PermissionDeniedError, may
 from corporeal.studio.access.login_session import DAYS
 from corporeal.studio.authentication import Visitor, address_of, refuse_token, visitor
 from corporeal.studio.context import Studio, StudioDep
@@ -70,7 +71,9 @@ def login(given: Login, request: Request, response: Response, studio: StudioDep)
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return _session(studio, grant(actor, studio.workspace.grants), None)
+    with studio.workspace.database.read() as connection:
+        known = admit(connection, actor, studio.workspace.grants)
+    return _session(studio, known, None)
 
 
 @ROUTER.post("/logout", status_code=204)

@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import type { Health, Recorder, StreamHealth } from "../live/health";
-import { barOf, chosen, countText, lampsOf, noFloor, type Take, verdictOf } from "./floor_state";
+import {
+  barOf,
+  chosen,
+  countText,
+  lampsOf,
+  noFloor,
+  rulesOf,
+  type Take,
+  verdictOf,
+} from "./floor_state";
 
 const stream: StreamHealth = {
   path: "observations/head_left",
@@ -104,4 +113,34 @@ test("a screen remembers its station, and shows no other in its place", () => {
   expect(chosen([ended, one], "s1")).toBe(one);
   expect(chosen([ended, two], "")).toBe(two);
   expect(chosen([ended], "")).toBe(ended);
+});
+
+test("nobody starts a take during a break, and a take that runs goes on", () => {
+  const work = {
+    state: "halted" as const,
+    worked_min: 46,
+    day_min: 46,
+    sentence: "Break: 46 minutes of work. Rest until 09:01; no take begins before.",
+    until: null,
+  };
+  expect(barOf(recorder({ work }))).toEqual({
+    colour: "red",
+    text: "BREAK",
+    sentence: work.sentence,
+  });
+  const running = { ...noFloor, takes: [take] };
+  expect(barOf(recorder({ work, floor: running, state: "recording" })).text).toMatch(/^RECORDING/);
+});
+
+test("rules of the protocol are counted as far as they could be judged", () => {
+  const rules = [
+    { name: "force", kept: true, message: "" },
+    { name: "speed", kept: false, message: "the hand was at 1.4 m/s" },
+    { name: "approaches", kept: null, message: "no protocol" },
+  ];
+  const done: Take = { ...take, state: "done", verdict: "quarantined", rules };
+  expect(rulesOf(done)?.words).toBe("1 of 2 rules kept");
+  expect(rulesOf(done)?.broken.map(({ name }) => name)).toEqual(["speed"]);
+  expect(rulesOf({ ...done, rules: [] })).toBeNull();
+  expect(rulesOf({ ...done, state: "checking" })).toBeNull();
 });

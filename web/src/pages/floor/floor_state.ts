@@ -16,6 +16,16 @@ export interface Take {
   is_discarded: boolean;
   verdict: string | null;
   words: string;
+  /** One thing to do otherwise next time; recorders of earlier versions do not say it. */
+  suggestion?: string;
+  rules?: Rule[];
+}
+
+/** One rule of the protocol in a take: kept, broken, or null where nobody can tell. */
+export interface Rule {
+  name: string;
+  kept: boolean | null;
+  message: string;
 }
 
 /** What one episode of a campaign is to be. */
@@ -95,6 +105,8 @@ export function barOf(recorder: Recorder): Bar {
       text: "HALTED",
       sentence: "A check of the calibration failed: no take begins before it is mended.",
     };
+  if (health.work?.state === "halted" && !take)
+    return { colour: "red", text: "BREAK", sentence: health.work.sentence };
   const loud = alarmsOf(recorder).find((alarm) => alarm.isLoud);
   const isRecording = take?.state === "recording";
   const text = isRecording
@@ -198,6 +210,14 @@ export function verdictOf(take: Take): { look: "good" | "warn" | "bad" | "wait";
   const look = take.verdict === "accepted" ? "good" : take.verdict === "failed" ? "bad" : "warn";
   const isFailureOfTask = take.words.startsWith("kept as a failure");
   return { look: isFailureOfTask ? "warn" : look, words: take.words || "not checked" };
+}
+
+/** "12 of 14 rules kept", and those that were broken; null where none could be judged. */
+export function rulesOf(take: Take): { words: string; broken: Rule[] } | null {
+  const judged = (take.rules ?? []).filter(({ kept }) => kept !== null);
+  if (!judged.length || take.state !== "done") return null;
+  const broken = judged.filter(({ kept }) => !kept);
+  return { words: `${judged.length - broken.length} of ${judged.length} rules kept`, broken };
 }
 
 /** The recorder that is shown: of the remembered station, else the only one; null: somebody has to

@@ -25,7 +25,8 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
   const card = floor.card ?? null;
   const mayRefuse = card !== null && take === null;
   const isThere = recorder.status === "connected" && recorder.health?.state !== "ended";
-  const isHalted = recorder.health?.calibration?.state === "halted";
+  const isHalted =
+    recorder.health?.calibration?.state === "halted" || recorder.health?.work?.state === "halted";
   const canStart = isThere && !isRecording && floor.starts_by === "key" && !isHalted;
   const actions: Action[] = [
     {

@@ -1,6 +1,6 @@
 import { count } from "../../parts/words";
 import { elapsedText } from "../live/health";
-import { type FloorHealth, verdictOf } from "./floor_state";
+import { type FloorHealth, rulesOf, type Take, verdictOf } from "./floor_state";
 
 /** The latest takes with their verdicts; the newest is the one that is read from afar. */
 export function TakeList({ floor }: { floor: FloorHealth }) {
@@ -16,10 +16,12 @@ export function TakeList({ floor }: { floor: FloorHealth }) {
             {latest.name}, {elapsedText(latest.seconds)}
           </small>
           {verdictOf(latest).words}
+          {latest.suggestion && <span className="take-next">Next time: {latest.suggestion}</span>}
         </p>
       ) : (
         <p className="muted">The verdict of a take appears here seconds after its end.</p>
       )}
+      {latest && <Rules take={latest} />}
       <ul>
         {earlier.slice(0, 4).map((take) => (
           <li key={take.name} className={`take-${verdictOf(take).look}`}>
@@ -38,5 +40,36 @@ export function TakeList({ floor }: { floor: FloorHealth }) {
         </p>
       )}
     </section>
+  );
+}
+
+/** The rules of the protocol in the latest take: all of them, the broken ones in words. */
+function Rules({ take }: { take: Take }) {
+  const rules = rulesOf(take);
+  if (!rules) return null;
+  return (
+    <div className="take-rules">
+      <strong>{rules.words}</strong>
+      <ul>
+        {rules.broken.slice(0, 2).map(({ name, message }) => (
+          <li key={name} className="rule-broken">
+            <b>{name}</b> {message}
+          </li>
+        ))}
+      </ul>
+      <ul className="rule-marks" aria-label="Rules">
+        {(take.rules ?? []).map(({ name, kept }) => (
+          <li
+            key={name}
+            className={kept === null ? "rule-open" : kept ? "rule-kept" : "rule-broken"}
+          >
+            <span aria-hidden>{kept === null ? "–" : kept ? "✓" : "✗"}</span> {name}
+            <span className="spoken">
+              {kept === null ? ", not judged" : kept ? ", kept" : ", broken"}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -47,6 +47,16 @@ export interface Health {
   facts?: Record<string, string>;
   /** None for a station whose calibration names no markers. */
   calibration?: CalibrationHealth | null;
+  /** None where no operator was named. While it is halted, no take begins before a break. */
+  work?: WorkHealth | null;
+}
+
+export interface WorkHealth {
+  state: "good" | "due" | "halted";
+  worked_min: number;
+  day_min: number;
+  sentence: string;
+  until: string | null;
 }
 
 export interface CalibrationHealth {

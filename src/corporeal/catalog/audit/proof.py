@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from corporeal.catalog.audit import Break, Head, head
+from corporeal.catalog.audit.log import Break, Head, head
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.store.store import Store, StoreError, UnreachableStoreError, verify_store
 from corporeal.catalog.tables import ACCOUNT, EPISODE, EVENT
