@@ -146,8 +146,8 @@ def test_a_gate_of_the_set_that_could_not_run_says_why(tmp_path: Path) -> None:
     write_demonstrations(tmp_path, range(2))
     shown = " ".join(_run("check", tmp_path, "--on", "serial", "--only", "batch_drifts",
                           "--only", "operator_dominates").stdout.split())  # fmt: skip
-    assert "set: not judged by batch_drifts: no earlier batch to compare with" in shown
-    assert "not judged by operator_dominates: 0 episodes name their operator" in shown
+    assert "set: unchecked by batch_drifts: no earlier batch to compare with" in shown
+    assert "unchecked by operator_dominates: 0 episodes name their operator" in shown
 
 
 def test_levels_that_are_not_as_the_protocol_plans(tmp_path: Path) -> None:

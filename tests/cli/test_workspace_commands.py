@@ -314,7 +314,7 @@ def test_one_batch_is_too_few_to_judge_by(recorded: Path, tmp_path: Path) -> Non
     _run("ingest", recorded, "--workspace", root, "--batch", "monday", "--no-check", "--jobs", "1")
     said = _good("watch", "--workspace", root, "--charts", tmp_path / "charts")
     assert "cannot tell" in said
-    assert "1 batches, 0 beyond limits" in said
+    assert "1 batch, 0 beyond limits" in said
 
 
 def test_a_workspace_is_carried_to_another_and_stays(lab: Path, tmp_path: Path) -> None:

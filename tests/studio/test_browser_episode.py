@@ -94,7 +94,7 @@ def test_the_keyboard_moves_through_the_page(
     expect(tab).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("tab", name="score")).to_be_focused()
-    expect(page.get_by_role("button", name="The next episode")).to_be_enabled()
+    expect(page.get_by_role("button", name="Next episode")).to_be_enabled()
     page.keyboard.press("PageDown")
     page.wait_for_url(f"**/episodes/{good}")
     # The new page, not the old one, which has tabs and keys too.

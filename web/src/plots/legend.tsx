@@ -82,7 +82,7 @@ export function Legend({
       {hasCommands && (
         <li className="plot-legend-head" aria-hidden>
           <span />
-          <span title="What the robot was told; dashed in the plot">cmd ┄</span>
+          <span title="Commanded; dashed in the plot">cmd ┄</span>
           <span title="What the robot measured">meas</span>
           <span title="Commanded less measured">error</span>
         </li>

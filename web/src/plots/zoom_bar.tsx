@@ -11,7 +11,7 @@ export function ZoomBar({ clock, view }: { clock: Clock; view: ViewWindow }) {
   const zoom = (factor: number) =>
     view.zoom(Math.min(Math.max(clock.timeNs, view.startNs), view.endNs), factor);
   useShortcuts("Plots", [
-    { keys: ["z"], does: "Zoom in around the clock", run: () => zoom(CLOSER) },
+    { keys: ["z"], does: "Zoom in at the cursor", run: () => zoom(CLOSER) },
     { keys: ["Shift+z"], does: "Zoom out", run: () => zoom(1 / CLOSER) },
     { keys: ["0"], does: "Show the whole episode", run: () => view.reset() },
     { keys: ["<"], does: "Move the window back", run: () => view.pan(-view.spanNs / 4) },

@@ -34,7 +34,7 @@ export function Tactile({ episode, clock }: TactileProps) {
   );
   if (!maps.length) return line;
   return (
-    <section className="tactile" aria-label="Tactile maps">
+    <section className="tactile" aria-label="Tactile maps" data-asked={wantsAll || undefined}>
       <div className="tactile-maps">
         {maps.map((map) => (
           <HeatMap key={map.stream} id={episode.id} map={map} clock={clock} />

@@ -57,7 +57,7 @@ function takeText(recording: Recording | null): string {
 function LastVerdict({ last }: { last: LastTake }) {
   return (
     <p className="take-last">
-      <span className={`chip ${last.verdict ?? ""}`}>{last.verdict ?? "not judged"}</span>{" "}
+      <span className={`chip ${last.verdict ?? ""}`}>{last.verdict ?? "unchecked"}</span>{" "}
       {last.episode}
       {last.outcome && ` · ${last.outcome}`}
       {last.findings?.[0] && <span className="muted"> {last.findings[0]}</span>}

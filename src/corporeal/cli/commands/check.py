@@ -195,7 +195,7 @@ def _not_of_the_set(reasons: Mapping[str, str]) -> Iterator[str]:
     for name, reason in reasons.items():
         by_reason.setdefault(reason, []).append(name)
     for reason, names in list(by_reason.items())[:_MOST_REASONS]:
-        yield f"set: not judged by {some_of(names)}: {reason}"
+        yield f"set: unchecked by {some_of(names)}: {reason}"
     if len(by_reason) > _MOST_REASONS:
         yield f"and for {counted(len(by_reason) - _MOST_REASONS, 'more reason')} (see --json)"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from corporeal.catalog.episodes import count_unreferenced
+from corporeal.catalog.episodes import count_unreferenced, numbers_of
 from corporeal.catalog.ingestion import Ingested, Rejudgement, RejudgeOptions, count_unlearnt
 from corporeal.catalog.ingestion import ingest as take_in
 from corporeal.catalog.ingestion import rejudge as judge_anew
@@ -84,7 +85,9 @@ def _report(
         of_set = [finding.to_json() for finding in done.set_findings]
         print_json({"episodes": done.outcomes, "set": of_set, **told})
         return
-    show(done)
+    with workspace.database.read() as connection:
+        numbers = numbers_of(connection, [each.id for each in done.outcomes if each.id])
+    show(done, numbers)
     if anew is not None:
         show_anew(anew)
     else:
@@ -105,11 +108,11 @@ def _hint(done: Ingested, workspace: Workspace) -> None:
         unlearnt = count_unlearnt(connection)
     for task, _, count in tasks:
         console().print(
-            f"{count} good episodes of {task or 'no task'}, and none is scored against the others "
+            f"{count} good episodes of {_named(task)}, and none is scored against the others "
             f"yet; take them as the reference with: corporeal rejudge {where}"
         )
     if unlearnt:
-        named = listed([task or "no task" for task, _, _ in unlearnt[:3]])
+        named = listed([_named(task) for task, _, _ in unlearnt[:3]])
         more = f" and {len(unlearnt) - 3} more" if len(unlearnt) > 3 else ""
         console().print(
             f"nothing is known of the usual seconds of {named}{more}; learn them from the good "
@@ -117,15 +120,21 @@ def _hint(done: Ingested, workspace: Workspace) -> None:
         )
 
 
-def show(done: Ingested) -> None:
-    """What became of every file, the troubled ones first."""
+def _named(task: str | None) -> str:
+    return "no task" if task is None else f"'{task}'"
+
+
+def show(done: Ingested, numbers: Mapping[str, int]) -> None:
+    """What became of every file, the troubled ones first; `numbers` name the episodes by id."""
     order = {"damaged": 0, "refused": 1, "added": 2, "judged": 3, "known": 4}
-    table = make_table("file", "", "state", "score", "why")
+    table = make_table("episode", "file", "", "state", "score", "why")
     ranked = sorted(done.outcomes, key=lambda each: order.get(each.status, 9))
     for each in ranked[:_MOST]:
         state = Text(each.state or "", style=COLOURS.get(each.state or "", ""))
         score = "" if each.score is None else f"{each.score:.2f}"
-        table.add_row(each.path.name, each.status, state, score, each.reason or "")
+        number = numbers.get(each.id or "")
+        name = "" if number is None else f"#{number}"
+        table.add_row(name, each.path.name, each.status, state, score, each.reason or "")
     page = console()
     page.print(table)
     if len(ranked) > _MOST:

@@ -25,6 +25,7 @@ from corporeal.operations.monitoring import (
     save_chart,
 )
 from corporeal.operations.monitoring import watch as look
+from corporeal.words import counted
 
 
 def watch(
@@ -89,8 +90,12 @@ def _show(found: WatchResult, batches: int) -> None:
             page.print(f"{delivery.channel} could not be told: {delivery.reason}", style="yellow")
     if found.unknown:
         name, reason = next(iter(found.unknown.items()))
-        page.print(f"{len(found.unknown)} figures cannot be judged, {name}: {reason}", style="dim")
-    page.print(f"{batches} batches, {len(found.alarms) + len(found.standing)} beyond limits")
+        page.print(
+            f"{counted(len(found.unknown), 'metric')} cannot be judged, {name}: {reason}",
+            style="dim",
+        )
+    beyond = len(found.alarms) + len(found.standing)
+    page.print(f"{counted(batches, 'batch', 'batches')}, {beyond} beyond limits")
 
 
 COMMAND = Command(watch, panel="Workspace")

@@ -19,6 +19,7 @@ from corporeal.errors import UnknownNameError
 from corporeal.operations.outcome import CONDITIONS
 from corporeal.operations.question import BarMark, BarMarks, Chart, ChartChoice, Drawing
 from corporeal.operations.scope import Scope, equals
+from corporeal.quality.check import title_of
 from corporeal.words import counted, percent
 
 Source = Literal["checks", "outcomes"]
@@ -97,7 +98,7 @@ def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Dra
     if len(found) > _MOST:
         notes.append(f"The first {_MOST} of {len(found)} reasons.")
     return Drawing(
-        f"{_words(first.name).capitalize()} is in {percent(first.episodes / total)} of "
+        f"{_words(first.name)} is in {percent(first.episodes / total)} of "
         f"{counted(total, 'failed episode' if many else 'failed attempt')}.",
         BarMarks(unit="count", name="episodes", bars=bars),
         notes=tuple(notes),
@@ -106,7 +107,7 @@ def draw(connection: Connection, scope: Scope, *, source: str = "checks") -> Dra
 
 
 def _words(name: str | None) -> str:
-    return "not stated" if name is None else name.replace("_", " ")
+    return "Not stated" if name is None else title_of(name)
 
 
 CHART = Chart(draw, "Why do episodes fail?", "Quality", place=30)

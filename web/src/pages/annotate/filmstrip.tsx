@@ -59,7 +59,7 @@ export function Filmstrip({ bench }: { bench: Bench }) {
     <div
       className="filmstrip"
       role="group"
-      aria-label={boundary === null ? "Pictures around the clock" : "Pictures around the boundary"}
+      aria-label={boundary === null ? "Pictures around the cursor" : "Pictures around the boundary"}
       data-live={boundary === null && isPlaying}
     >
       {frames.map((frame, place) => {

@@ -133,8 +133,9 @@ export function NarrowRow({ row, place, isCurrent, isSelected, onTouch }: RowPro
             </span>
             <span className="episode-table-line muted">
               <span>
-                <time>{timeText(row.recorded_ns)}</time> · {row.operator} ·{" "}
-                {durationText(row.duration_s)}
+                {[timeText(row.recorded_ns), row.operator, durationText(row.duration_s)]
+                  .filter(Boolean)
+                  .join(" · ")}
               </span>
             </span>
             <span className="episode-table-line">

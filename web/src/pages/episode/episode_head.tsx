@@ -41,12 +41,12 @@ export function EpisodeHead(props: EpisodeHeadProps) {
   useShortcuts("Episode", [
     {
       keys: ["PageUp", "Shift+ArrowUp"],
-      does: "The episode before in the list",
+      does: "Previous episode of the list",
       run: () => open(before),
     },
     {
       keys: ["PageDown", "Shift+ArrowDown"],
-      does: "The next episode of the list",
+      does: "Next episode of the list",
       run: () => open(after),
     },
     {
@@ -68,8 +68,8 @@ export function EpisodeHead(props: EpisodeHeadProps) {
               type="button"
               className="quiet"
               disabled={!before}
-              aria-label="The episode before"
-              title="The episode before (Page up)"
+              aria-label="Previous episode"
+              title="Previous episode (Page up)"
               onClick={() => open(before)}
             >
               ↑
@@ -83,8 +83,8 @@ export function EpisodeHead(props: EpisodeHeadProps) {
               type="button"
               className="quiet"
               disabled={!after}
-              aria-label="The next episode"
-              title="The next episode (Page down)"
+              aria-label="Next episode"
+              title="Next episode (Page down)"
               onClick={() => open(after)}
             >
               ↓
@@ -159,7 +159,7 @@ export function EpisodeHead(props: EpisodeHeadProps) {
           title="Details (I)"
           onClick={onSide}
         >
-          <span className="episode-head-long">Details</span>
+          ≡<span className="episode-head-long"> Details</span>
         </button>
       </span>
     </header>

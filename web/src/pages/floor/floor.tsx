@@ -92,6 +92,8 @@ function NoStation({
         <>
           <p>No recorder runs here. Start one, and it appears within a few seconds:</p>
           <pre>corporeal record --rig rig.yaml --trigger key --station s1 --plan 50 -w LAB</pre>
+          <p>To drive a robot from a page of its own, with a headset, a gamepad or keys:</p>
+          <pre>corporeal teleoperate --robot g1 --driver sim --task pick_place --record takes</pre>
         </>
       )}
       {wanted && (

@@ -103,7 +103,7 @@ export function barOf(recorder: Recorder): Bar {
     return {
       colour: "red",
       text: "HALTED",
-      sentence: "A check of the calibration failed: no take begins before it is mended.",
+      sentence: "A check of the calibration failed: no take begins until it is fixed.",
     };
   if (health.work?.state === "halted" && !take)
     return { colour: "red", text: "BREAK", sentence: health.work.sentence };

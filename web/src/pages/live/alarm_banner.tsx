@@ -60,7 +60,9 @@ export function AlarmBanner({ alarms }: { alarms: Alarm[] }) {
 
 function SoundButton({ isMuted, isAllowed, setMuted }: ReturnType<typeof useSiren>) {
   if (!isMuted && !isAllowed)
-    return <p className="muted">Alarms are heard once you have clicked anywhere on this page.</p>;
+    return (
+      <p className="alarm-hint">Alarms are heard once you have clicked anywhere on this page.</p>
+    );
   return (
     <button
       type="button"
