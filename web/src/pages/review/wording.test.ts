@@ -8,7 +8,7 @@ function item(because: string): ReviewItem {
 
 describe("words of the review page", () => {
   it("say why an episode is here", () => {
-    expect(becauseOf(item("drawn"))).toMatchObject({ detail: "op1 · st1", episode: null });
+    expect(becauseOf(item("drawn"))).toMatchObject({ detail: "of op1 · st1", episode: null });
     expect(becauseOf(item("neighbour of 01a1"))).toMatchObject({
       episode: "01a1",
       detail: "not counted for the batch",
