@@ -235,8 +235,10 @@ def test_an_operator_who_always_shows_the_same_is_said_to_be_confounded(
                            operator="ann" if wood else "ben", station="s1")  # fmt: skip
             entries.append(replace(made, findings=(), documents={}))
         add_episodes(connection, entries, who="tester")
-    worst = progress(database).confounded[0]
+    told = progress(database)
+    worst = told.confounded[0]
     assert worst[:2] == ("operator", "surface")
+    assert ("surface", "wood", 1) in told.few_operators
     assert worst[2] > 0.9
 
 

@@ -189,6 +189,10 @@ def _unknown(told: CampaignProgress) -> Iterator[str]:
         yield f"all {told.told.pairs} pairs of levels were seen"
     for first, second, strength in told.confounded:
         yield f"{first} and {second} are confounded: Cramer's V {strength:.2f}"
+    if told.few_operators:
+        least = told.campaign.protocol.operators.minimum_per_variant
+        levels = [f"{factor} {level} ({count})" for factor, level, count in told.few_operators]
+        yield f"shown by fewer than {least} operators: {some_of(levels)}"
     if told.operators:
         people = [f"{name} {count}" for name, count in told.operators.items()]
         yield f"operators: {', '.join(people)}"
@@ -207,7 +211,7 @@ def _facts(told: CampaignProgress, *, brief: bool = False) -> dict[str, Any]:
         "levels": told.levels, "pairs": told.told.pairs, "pairs_missing": told.told.missing,
         "confounded": [{"first": one, "second": other, "cramers_v": strength}
                        for one, other, strength in told.confounded],
-        "operators": told.operators,
+        "operators": told.operators, "few_operators": told.few_operators,
     }  # fmt: skip
 
 

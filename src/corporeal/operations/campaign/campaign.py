@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -208,11 +209,7 @@ def _campaign(connection: Connection, row: Mapping[Any, Any]) -> Campaign:
 
 def without(rows: Rows, others: Rows) -> tuple[Rows, int]:
     """Rows less as many of each as `others` has, and how many of those were not among them."""
-    left = [tuple(row) for row in rows.tolist()]
-    strangers = 0
-    for other in map(tuple, others.tolist()):
-        if other in left:
-            left.remove(other)
-        else:
-            strangers += 1
+    ours, theirs = (Counter(map(tuple, each.tolist())) for each in (rows, others))
+    left = list((ours - theirs).elements())
+    strangers = sum((theirs - ours).values())
     return np.array(left, np.int64).reshape(-1, rows.shape[1]), strangers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from corporeal.operations.campaign.campaign import (
     collected,
     done_rows,
 )
+from corporeal.protocol.coverage import OPERATOR
 from corporeal.protocol.design import CONFOUNDED, DesignJudgement, judge
 
 _Z = 1.959964
@@ -45,7 +46,8 @@ class LevelProgress:
 @dataclass(frozen=True)
 class CampaignProgress:
     """A campaign at one moment. `told` is about accepted episodes; `context` are factors that go
-    with the operator, the station or the time of day more than they should, worst first."""
+    with the operator, the station or the time of day more than they should, worst first;
+    `few_operators` are levels that were collected with fewer people than the protocol asks for."""
 
     campaign: Campaign
     accepted: int
@@ -55,6 +57,7 @@ class CampaignProgress:
     told: DesignJudgement
     context: tuple[tuple[str, str, float], ...]
     operators: Mapping[str, int]
+    few_operators: tuple[tuple[str, str, int], ...]
 
     @property
     def share(self) -> float:
@@ -86,6 +89,7 @@ def read_progress(connection: Connection, campaign: Campaign) -> CampaignProgres
         judge(campaign.space, done_rows(campaign, good)),
         _context(campaign, good),
         dict(operators.most_common()),
+        tuple(_few_operators(campaign, good)),
     )
 
 
@@ -114,6 +118,19 @@ def _levels(campaign: Campaign, episodes: Sequence[CampaignEpisode]) -> list[Lev
                 counts["rejected"], counts["unchecked"], successes, len(judged), low, high,
             ))  # fmt: skip
     return rows
+
+
+def _few_operators(
+    campaign: Campaign, good: Sequence[CampaignEpisode]
+) -> Iterator[tuple[str, str, int]]:
+    """Levels with as many accepted episodes as people are asked for, shown by fewer of them."""
+    least = campaign.protocol.operators.minimum_per_variant
+    for factor in campaign.protocol.factors:
+        for level in factor.levels if factor.name != OPERATOR else ():
+            here = [each.operator for each in good if each.levels.get(factor.name) == level]
+            people = len({operator for operator in here if operator is not None})
+            if len(here) >= least > people:
+                yield factor.name, level, people
 
 
 def _context(

@@ -123,7 +123,7 @@ def show_campaign(name: str, studio: StudioDep, _: Reader) -> CampaignFacts:
             ConfoundedPair(first=first, second=second, cramers_v=strength)
             for first, second, strength in told.confounded
         ],
-        few_operators=[f"{factor} {level}" for factor, level, _ in told.told.few_operators],
+        few_operators=[f"{factor} {level}" for factor, level, _ in told.few_operators],
         operators=dict(told.operators),
         greatest_share=told.campaign.protocol.operators.greatest_share,
         cards=[StationCard(station=station, levels=dict(card.levels)) for station, card in cards],
