@@ -26,12 +26,11 @@ from corporeal.testing import Workload
 
 COMMANDS = [
     "account", "annotate", "audit", "calibrate", "campaign", "check", "checks", "convert",
-    "dataset", "demo", "design", "document", "export", "failures", "fatigue", "import_",
-    "info", "ingest", "init", "learn", "lineage", "ls", "mark", "migrate", "operator", "plot",
-    "record", "recover", "rejudge", "release", "retarget", "retarget_hands", "retarget_live",
-    "review", "robot", "score", "shifts", "simulate_robot", "smoke_train", "snapshot", "store",
-    "studio", "sync_test", "teleoperate", "triangulate", "trust", "verify", "watch",
-    "watch_folder",
+    "dataset", "demo", "design", "document", "export", "failures", "fatigue", "import_", "info",
+    "ingest", "init", "learn", "lineage", "ls", "mark", "migrate", "operator", "plot", "record",
+    "recover", "rejudge", "release", "retarget", "retarget_hands", "retarget_live", "review",
+    "robot", "score", "shifts", "simulate_robot", "smoke_train", "snapshot", "store", "studio",
+    "sync_test", "teleoperate", "triangulate", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 
