@@ -6,7 +6,7 @@ import { useKept } from "../../parts/use_kept";
 import { nameOf, type Recorder } from "../live/health";
 import { EpisodeCardView, RefuseDialog } from "./episode_card";
 import { FloorCameras } from "./floor_cameras";
-import { barOf, countText, floorOf, lampsOf, openTake } from "./floor_state";
+import { barOf, countText, floorOf, lampsOf, openTake, rulesOf, type Take } from "./floor_state";
 import { PedalDialog } from "./pedal_dialog";
 import { TakeList } from "./take_list";
 import { TakeQuestions } from "./take_questions";
@@ -93,14 +93,17 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
           recorder.health?.facts?.task?.replaceAll("_", " ") ||
           "No task was given."}
       </p>
-      {isThere &&
-        [...(floor.no_card ? [floor.no_card] : []), ...(recorder.health?.asks ?? [])].map(
-          (each) => (
-            <p key={each} className="station-ask">
-              {each}
-            </p>
-          ),
-        )}
+      <div className="station-asks">
+        {isThere &&
+          [...(floor.no_card ? [floor.no_card] : []), ...(recorder.health?.asks ?? [])]
+            .filter((each) => each !== bar.sentence)
+            .map((each) => (
+              <p key={each} className="station-ask">
+                {each}
+              </p>
+            ))}
+        {!isRecording && <Feedback take={floor.takes[0]} />}
+      </div>
       <div className={card ? "station-middle station-with-card" : "station-middle"}>
         {card && (
           <EpisodeCardView
@@ -162,6 +165,25 @@ interface Action {
   keys: string[];
   isOn: boolean;
   mark: TakeMark;
+}
+
+/** What the latest take says for the next one: a suggestion, and the rules of the protocol. */
+function Feedback({ take }: { take: Take | undefined }) {
+  const rules = take ? rulesOf(take) : null;
+  if (take?.state !== "done" || (!take.suggestion && !rules)) return null;
+  return (
+    <p className="station-feedback">
+      {take.suggestion && <b>Next time: {take.suggestion} </b>}
+      {rules && (
+        <span>
+          {rules.words}
+          {rules.broken.length > 0 &&
+            `; broken: ${rules.broken.map(({ name }) => name).join(", ")}`}
+          .
+        </span>
+      )}
+    </p>
+  );
 }
 
 function Lamps({ health, isThere }: { health: NonNullable<Recorder["health"]>; isThere: boolean }) {

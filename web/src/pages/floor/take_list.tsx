@@ -16,7 +16,6 @@ export function TakeList({ floor }: { floor: FloorHealth }) {
             {latest.name}, {elapsedText(latest.seconds)}
           </small>
           {verdictOf(latest).words}
-          {latest.suggestion && <span className="take-next">Next time: {latest.suggestion}</span>}
         </p>
       ) : (
         <p className="muted">The verdict of a take appears here seconds after its end.</p>
