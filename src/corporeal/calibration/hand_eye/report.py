@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def plot_hand_eye(
         axes.set_xticks(numbers, pairs.names, rotation=90, fontsize=6)
     words: Any = figure.add_subplot(2, 2, 3)
     words.set_axis_off()
-    text = "\n".join(_sentences(pairs, solution, left_out))
+    text = "\n".join(fill(line, 64) for line in _sentences(pairs, solution, left_out))
     words.text(0, 1, text, va="top", fontsize=10, transform=words.transAxes)
     return figure
 

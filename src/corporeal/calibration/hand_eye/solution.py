@@ -27,7 +27,7 @@ from corporeal.calibration.hand_eye.pairs import (
 )
 from corporeal.calibration.opencv import import_opencv
 from corporeal.errors import CorporealError
-from corporeal.geometry import Array, matrix_from_vector, rotation_vectors
+from corporeal.geometry import Array, matrix_from_vector, rotation_angle, rotation_vectors
 
 Mount = Literal["eye_in_hand", "eye_to_hand"]
 FEWEST_PAIRS = 5
@@ -47,8 +47,9 @@ class HandEyeSolution:
     `covariance` (12, 12): turn and shift of X, then of Y, on their right sides, in rad and m.
     `robot_m` and `robot_rad` are the estimated errors of the robot; where no corners tell of the
     board, its shifts are in `robot_m` and its turns in `board_rad`. `weights` (N,) fall below 1 for
-    pairs that do not fit; `scale` multiplies the board's size, with its own spread. `offsets` are
-    what was adjusted beside them, each with its spread.
+    pairs that do not fit; `residual_m` and `residual_rad` (N,) are how far the board is seen from
+    where it is solved to be; `scale` multiplies the board's size, with its own spread. `offsets`
+    are what was adjusted beside them, each with its spread.
     """
 
     mount: Mount
@@ -334,11 +335,12 @@ class _HandEyeProblem:
         covariance = np.linalg.pinv(normal[np.ix_(fixed, fixed)], hermitian=True, rcond=1e-14)
         free = self.solve(state.camera, state.board, with_scale=True)
         scale_sigma = float(np.sqrt(np.linalg.pinv(normal, hermitian=True, rcond=1e-14)[12, 12]))
+        seen = self.hands(state) @ state.camera @ self.seen
         robot_rad, robot_m, board_rad = (float(size) for size in (*state.sizes, 0.0)[:3])
         return HandEyeSolution(
             self.mount, state.camera, state.board, covariance[:12, :12], robot_m, robot_rad,
-            board_rad, np.linalg.norm(residual[:, 3:], axis=1)[back],
-            np.linalg.norm(residual[:, :3], axis=1)[back], counted[back], free.scale, scale_sigma,
-            np.broadcast_to(state.offsets, self.prior.shape),
+            board_rad, np.linalg.norm(seen[:, :3, 3] - state.board[:3, 3], axis=1)[back],
+            rotation_angle(seen[:, :3, :3], state.board[:3, :3])[back], counted[back],
+            free.scale, scale_sigma, np.broadcast_to(state.offsets, self.prior.shape),
             np.sqrt(np.diag(covariance)[12:]),
         )  # fmt: skip
