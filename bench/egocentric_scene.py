@@ -75,10 +75,16 @@ def camera_rotation() -> Array:
     return np.stack([right, np.cross(ahead, right), ahead], axis=1)
 
 
-def make_scene(seconds: float = 6.0, *, lens: LensModel = "fisheye", seed: int = 0) -> EgoScene:
+def make_scene(
+    seconds: float = 6.0,
+    *,
+    lens: LensModel = "fisheye",
+    seed: int = 0,
+    rate_hz: float = HANDS_HZ,
+) -> EgoScene:
     """Hands that work in front of a head that looks around a little."""
     rng = np.random.default_rng(seed)
-    times = np.arange(round(seconds * HANDS_HZ)) / HANDS_HZ
+    times = np.arange(round(seconds * rate_hz)) / rate_hz
     sway = rng.uniform(0.5, 1.0, 3)
     turn = np.stack([0.03 * np.sin(sway[0] * times), 0.06 * np.sin(sway[1] * times + 1),
                      0.25 * np.sin(sway[2] * times)], axis=1)  # fmt: skip

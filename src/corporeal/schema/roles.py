@@ -45,6 +45,11 @@ GRIPPER: Final = "_gripper"
 GRIPPER_TARGET: Final = "_gripper_target"
 HAND_POSITION: Final = "_hand_position"
 ANY_POSE: Final = "_pose"
+HAND_JOINTS: Final = "_hand_joints"
+GLOVE_JOINTS: Final = "_glove_joints"
+HAND_PIXELS: Final = "_hand_pixels"
+PARTLY_KNOWN: Final = (HAND_JOINTS, GLOVE_JOINTS, HAND_PIXELS)
+"""Points of which a device knows some: the others are NaN."""
 
 POSITION: Final = ("x", "y", "z")
 QUATERNION: Final = ("qw", "qx", "qy", "qz")

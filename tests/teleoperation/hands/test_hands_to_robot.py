@@ -107,6 +107,19 @@ def test_what_no_hand_can_do_is_left_out_and_counted() -> None:
     assert np.nanmax(np.abs(track.pose[:, 0] - track.pose[0, 0])) < 1e-6
 
 
+def test_a_wrong_first_sample_and_a_small_kink_are_left_out_alone() -> None:
+    time = np.arange(120) / 90
+    places = np.stack([0.3 + 0.1 * np.sin(3 * time), -0.2 + 0 * time, 1.3 + 0 * time], axis=1)
+    wrong = places.copy()
+    wrong[0] += [0.0, 0.8, 0.0]
+    wrong[60] += [0.0, 0.03, 0.0]
+    inputs = _made(wrong)
+    track = track_hand(inputs, "right", np.arange(1, 119) / 90)
+    assert track.glitches == 2
+    assert np.ptp(track.pose[:, 1]) == pytest.approx(np.ptp(places[:, 1]), abs=1e-6)
+    assert (track.seen > NOT_SEEN).all()
+
+
 def test_a_real_capture_becomes_an_episode_that_tells_what_was_seen(
     robot: Embodiment, shared_data: Path, tmp_path: Path
 ) -> None:

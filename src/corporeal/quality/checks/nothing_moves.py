@@ -70,7 +70,7 @@ def _hands(subject: Subject) -> list[Track]:
     return [
         track_of(label, signal).select(_WRIST)
         for label, signal in subject.recording.signals.items()
-        if signal.spec.name.endswith("_hand_joints") and signal.spec.shape == (26, 3)
+        if signal.spec.name.endswith(roles.HAND_JOINTS) and signal.spec.shape == (26, 3)
     ]
 
 

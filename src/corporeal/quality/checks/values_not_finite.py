@@ -5,6 +5,7 @@ import numpy as np
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
+from corporeal.schema import roles
 from corporeal.signal.runs import runs
 from corporeal.units import SECOND_NS
 from corporeal.words import some_of
@@ -12,6 +13,8 @@ from corporeal.words import some_of
 
 def find(subject: Subject, *, max_samples: int = 0) -> Findings:
     """Yield each numeric stream with more than `max_samples` samples that are NaN or infinite.
+
+    Joints of tracked hands that a device does not know are NaN by agreement, and no finding.
 
     Why: one NaN in a batch turns the gradient of a whole training step into NaN.
     Fix: drop the samples, or the episode; find the driver that wrote them.
@@ -25,7 +28,9 @@ def find(subject: Subject, *, max_samples: int = 0) -> Findings:
         values = np.asarray(signal[:]) if track is None else track.values
         if not len(values):
             continue
-        bad = ~np.isfinite(values.reshape(len(values), -1))
+        flat = values.reshape(len(values), -1)
+        is_partly = signal.spec.name.endswith(roles.PARTLY_KNOWN)
+        bad = np.isinf(flat) if is_partly else ~np.isfinite(flat)
         rows = np.asarray(bad.any(axis=1))
         count = int(np.count_nonzero(rows))
         if count <= max_samples:

@@ -27,7 +27,7 @@ LONGEST_GAP_S = 0.1
 # No hand is quicker than this between two samples, m/s and rad/s.
 _MOST_M_S, _MOST_RAD_S = 6.0, 40.0
 # A place that is so far from the median of so many around it stands alone, m and sigmas.
-_AROUND, _OUTLIER_M, _SIGMAS = 7, 0.02, 4.0
+_AROUND, _OUTLIER_M, _SIGMAS, _PASSES = 7, 0.02, 4.0, 3
 _TIPS = [THUMB_TIP, INDEX_TIP]
 # A recording with fewer samples of hands than this shows no motion.
 _FEWEST = 5
@@ -179,8 +179,14 @@ def _openings(apart_m: Array) -> Array:
 def _plausible(stamps_s: Array, poses: Array) -> NDArray[np.bool_]:
     """Which samples (n,) are newer than the last, no leap or spin from it, and no lone outlier."""
     kept = np.array(np.isfinite(poses).all(axis=1), np.bool_)
-    rows = np.flatnonzero(kept)
-    kept[rows[_stands_alone(poses[rows, :3])]] = False
+    kept &= ~_is_false_start(stamps_s, poses, kept)
+    # What stood beside an outlier is seen for what it is once that one is gone.
+    for _ in range(_PASSES):
+        rows = np.flatnonzero(kept)
+        alone = _stands_alone(poses[rows, :3]) | _is_kink(stamps_s[rows], poses[rows, :3])
+        if not alone.any():
+            break
+        kept[rows[alone]] = False
     last = -1
     for row in np.flatnonzero(kept).tolist() if _has_leaps(stamps_s, poses, kept) else ():
         if last >= 0:
@@ -201,6 +207,33 @@ def _stands_alone(places: Array) -> NDArray[np.bool_]:
     off = np.linalg.norm(places - middle, axis=1)
     usual = scipy.ndimage.median_filter(off, size=_AROUND, mode="nearest")
     return np.asarray(off > np.maximum(_OUTLIER_M, _SIGMAS * 1.4826 * usual))
+
+
+def _is_kink(stamps_s: Array, places: Array) -> NDArray[np.bool_]:
+    """Which places (n, 3) are off the way between both neighbours, farther than these are."""
+    kink = np.zeros(len(places), np.bool_)
+    if len(places) < _AROUND:
+        return kink
+    span = stamps_s[2:] - stamps_s[:-2]
+    part = np.clip((stamps_s[1:-1] - stamps_s[:-2]) / np.where(span > 0, span, 1.0), 0.0, 1.0)
+    between = places[:-2] + part[:, None] * (places[2:] - places[:-2])
+    off = np.zeros(len(places))
+    near = (span > 0) & (span <= LONGEST_GAP_S)
+    off[1:-1] = np.where(near, np.linalg.norm(places[1:-1] - between, axis=1), 0.0)
+    usual = scipy.ndimage.median_filter(off, size=_AROUND, mode="nearest")
+    most = scipy.ndimage.maximum_filter(off, size=3, mode="nearest")
+    return np.asarray((off > np.maximum(_OUTLIER_M, _SIGMAS * 1.4826 * usual)) & (off >= most))
+
+
+def _is_false_start(stamps_s: Array, poses: Array, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The first sample (n,), where all others agree that it is wrong."""
+    first = np.zeros(len(kept), np.bool_)
+    rows = np.flatnonzero(kept)[:3]
+    if len(rows) == 3:
+        steps_s = np.maximum(np.diff(stamps_s[rows]), 0.0)
+        leaps = _is_leap(poses[rows[:-1]], poses[rows[1:]], steps_s)
+        first[rows[0]] = bool(leaps[0] and not leaps[1])
+    return first
 
 
 def _has_leaps(stamps_s: Array, poses: Array, kept: NDArray[np.bool_]) -> bool:
