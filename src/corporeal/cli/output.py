@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,8 +75,8 @@ def print_json(values: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A path, or a value of ours: as it says itself, or its fields by name."""
-    if isinstance(value, Path):
+    """A path or a day, or a value of ours: as it says itself, or its fields by name."""
+    if isinstance(value, Path | date):
         return str(value)
     if hasattr(value, "to_json"):
         return value.to_json()

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from corporeal.catalog.store import Store, open_remote
 from corporeal.episode.recording import Recording, recording_of
+from corporeal.errors import CorporealError
 from corporeal.signal.grid import MOST_STEPS
 
 _NO_CAMERA_HZ, _ASSUMED_HZ = 60.0, 30.0
+# Stamps of ten hours at 200 pictures a second.
+_MOST_BYTES = 64 << 20
 
 
 def reference_stream(recording: Recording) -> str | None:
@@ -65,7 +68,14 @@ def frames_from_json(values: dict[str, Any] | None) -> Frames | None:
     """What `to_json` made; None for nothing."""
     if not values:
         return None
-    steps = np.frombuffer(zlib.decompress(base64.b64decode(values["packed"])), "<i8")
+    unpacker = zlib.decompressobj()
+    raw = unpacker.decompress(base64.b64decode(values["packed"]), _MOST_BYTES)
+    if unpacker.unconsumed_tail:
+        raise CorporealError(
+            f"frames of {str(values['stream'])[:80]}, got over {_MOST_BYTES >> 20} MiB of stamps; "
+            "expected those of one camera. The catalogue was changed by another program."
+        )
+    steps = np.frombuffer(raw, "<i8")
     return Frames(str(values["stream"]), np.cumsum(steps, dtype=np.int64))
 
 

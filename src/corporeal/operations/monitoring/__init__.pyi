@@ -8,6 +8,13 @@ from .metrics import measure_release as measure_release
 from .metrics import metric_names as metric_names
 from .metrics import read_series as read_series
 from .metrics import record_metrics as record_metrics
+from .station_offsets import OffsetReport as OffsetReport
+from .station_offsets import StationOffset as StationOffset
+from .station_offsets import StationRow as StationRow
+from .station_offsets import estimate_offsets as estimate_offsets
+from .station_offsets import read_offsets as read_offsets
+from .station_register import RegisteredStation as RegisteredStation
+from .station_register import read_register as read_register
 from .stations import Station as Station
 from .stations import held_query as held_query
 from .stations import read_station_log as read_station_log
