@@ -30,10 +30,10 @@ from corporeal.calibration.board import Board, open_board
 from corporeal.calibration.camera import CameraSettings, calibrate_camera
 from corporeal.calibration.certainty import projection_covariance, uncertainty_map
 from corporeal.calibration.detection import BoardView, detect
-from corporeal.calibration.force import solve_force, standing_drift
+from corporeal.calibration.force import USUAL_RESTS, next_rests, solve_force, standing_drift
 from corporeal.calibration.guidance import guessed_lens, next_views
 from corporeal.calibration.lens import pixel_grid, project, rays
-from corporeal.geometry import Array, matrix_from_vector, rotation_angle
+from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_vector, rotation_angle
 
 REAL = Path("../shared/data/calib")
 ORACLE = Path(__file__).with_name("mrcal_oracle.py")
@@ -141,13 +141,13 @@ def guided_against_random(goal_px: float, first: int, runs: int) -> dict[str, An
             "random": float(np.median(random_counts))}  # fmt: skip
 
 
-def sensors(runs: int, first: int) -> dict[str, float]:
-    """Errors of a tool of 0.8 kg from nine rests with 0.05 N of noise."""
+def sensors(runs: int, first: int, rotations: Array | None = None) -> dict[str, float]:
+    """Errors of a tool of 0.8 kg with 0.05 N of noise, from nine rests or those of `rotations`."""
     mass, centre, bias, turns = [], [], [], []
     for seed in range(first, first + runs):
         rng = np.random.default_rng(seed)
         mounting = matrix_from_vector(rng.normal(0, 1, (1, 3)))[0]
-        solution = solve_force(rests(rng, mounting=mounting))
+        solution = solve_force(rests(rng, mounting=mounting, rotations=rotations))
         turns.append(float(rotation_angle(solution.mounting, mounting)))
         mass.append(solution.mass_kg / MASS - 1)
         centre.append(solution.centre_m - CENTRE)
@@ -156,6 +156,12 @@ def sensors(runs: int, first: int) -> dict[str, float]:
             "centre_mm": float(1e3 * np.sqrt(np.mean(np.square(centre)) * 3)),
             "bias_n": float(np.sqrt(np.mean(np.square(bias)) * 3)),
             "rotation_degrees": float(np.degrees(np.sqrt(np.mean(np.square(turns)))))}  # fmt: skip
+
+
+def asked_rests(count: int) -> Array:
+    """The rests that the guide asks for, the first one again at the end: rotations (N, 3, 3)."""
+    asked = next_rests(np.zeros((0, 3, 3)), count)
+    return matrix_from_quaternion(np.array([each.quaternion for each in (*asked, asked[0])]))
 
 
 def standing(runs: int, first: int) -> dict[str, float]:
@@ -190,6 +196,8 @@ def main() -> None:
     figures["mistaken_files"] = mistaken_files(max(options.runs // 25, 2), options.first)
     figures["quarantine"] = quarantine(10_000)
     figures["force"] = sensors(options.runs, options.first)
+    for count in (8, USUAL_RESTS):
+        figures[f"force_asked_{count}"] = sensors(options.runs, options.first, asked_rests(count))
     figures["standing"] = standing(max(options.runs // 5, 5), options.first)
     figures["rig"] = stations(max(options.runs // 125, 1), options.first)
     figures["cpu_s"] = time.process_time() - begin

@@ -7,6 +7,7 @@ import pytest
 
 from corporeal.calibration.force import (
     GRAVITY,
+    USUAL_RESTS,
     StaticPoses,
     leave_out_force,
     next_rests,
@@ -26,11 +27,16 @@ TOOL_DIRECTIONS = np.array(
 
 
 def rests(
-    rng: np.random.Generator, *, mounting: Array | None = None, sign: int = 1, noise: float = 0.05
+    rng: np.random.Generator,
+    *,
+    mounting: Array | None = None,
+    sign: int = 1,
+    noise: float = 0.05,
+    rotations: Array | None = None,
 ) -> StaticPoses:
     """Poses at rest of a known tool."""
     turn = np.eye(3) if mounting is None else mounting
-    rotations = matrix_from_vector(TOOL_DIRECTIONS)
+    rotations = matrix_from_vector(TOOL_DIRECTIONS) if rotations is None else rotations
     weight = sign * MASS * (rotations.transpose(0, 2, 1) @ [0, 0, -GRAVITY]) @ turn.T
     torque = np.cross(CENTRE, weight) + TORQUE_BIAS
     return StaticPoses(
@@ -112,6 +118,18 @@ def test_rests_are_asked_for_until_gravity_pointed_everywhere() -> None:
     assert down == pytest.approx([0, 0, 1])
     (after,) = next_rests(matrix_from_vector(np.array([[0.0, 0, 0], [3.1416, 0, 0]])))
     assert " z " not in after.words
+
+
+def test_the_usual_rests_tell_the_mounting_as_well_as_they_should() -> None:
+    asked = next_rests(np.zeros((0, 3, 3)), USUAL_RESTS)
+    turns = matrix_from_quaternion(np.array([each.quaternion for each in (*asked, asked[0])]))
+    errors = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        mounting = matrix_from_vector(rng.normal(0, 1, (1, 3)))[0]
+        solution = solve_force(rests(rng, mounting=mounting, rotations=turns))
+        errors.append(float(rotation_angle(solution.mounting, mounting)))
+    assert np.degrees(np.sqrt(np.mean(np.square(errors)))) < 0.2
 
 
 def standing(rng: np.random.Generator, drift_n: Array, noise: float = 0.2) -> tuple[Array, Array]:

@@ -23,6 +23,7 @@ from corporeal.calibration.files import (
     read_static_poses,
 )
 from corporeal.calibration.force import (
+    USUAL_RESTS,
     ZEROED_S,
     ForceSolution,
     leave_out_force,
@@ -158,7 +159,8 @@ def force(
         Path | None, argument("Poses at rest: .csv with qw qx qy qz fx fy fz tx ty tz.")
     ] = None,
     guide: Annotated[
-        int | None, option("Say so many poses to take, after those given.", min=1, max=20)
+        int | None,
+        option(f"Say so many poses to take ({USUAL_RESTS}), after those given.", min=1, max=20),
     ] = None,
     standing: Annotated[
         Path | None, option("A tool that hangs still for a while: .csv with t fx fy fz.")
@@ -180,7 +182,7 @@ def force(
     while it stands still.
 
     Example: [bold]corporeal calibrate force rests.csv --name right_wrist_wrench -o cell.yaml[/bold]
-    Example: [bold]corporeal calibrate force --guide 8[/bold]
+    Example: [bold]corporeal calibrate force --guide 12[/bold]
     Example: [bold]corporeal calibrate force --standing still.csv[/bold]
     """
     if report is not None:
@@ -316,7 +318,7 @@ def _judge_standing(path: Path, max_drift_n: float, *, as_json: bool) -> None:
 
 
 def _show_rests(taken: Array, guide: int | None, *, as_json: bool) -> None:
-    asked = next_rests(taken, guide or 8)
+    asked = next_rests(taken, guide or USUAL_RESTS)
     if as_json:
         print_json({"next": [{"words": each.words, "quaternion": each.quaternion.tolist()}
                              for each in asked]})  # fmt: skip
