@@ -19,7 +19,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from tests.exchange.small_sets import write_episode, write_episodes
 
 from corporeal.catalog.audit import events_of, latest_events, verify
@@ -38,7 +38,16 @@ from corporeal.catalog.ingestion.ingestion import files_of
 from corporeal.catalog.ingestion.inspection import judge_files
 from corporeal.catalog.query import count_episodes, every_episode
 from corporeal.catalog.store.store import digest_of
-from corporeal.catalog.tables import DOCUMENT, EPISODE, EVENT, FINDING, GOVERNS, SCORE, STREAM
+from corporeal.catalog.tables import (
+    ASSESSMENT,
+    DOCUMENT,
+    EPISODE,
+    EVENT,
+    FINDING,
+    GOVERNS,
+    SCORE,
+    STREAM,
+)
 from corporeal.catalog.workspace import Workspace, make_workspace, open_workspace
 from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.recording import recording_of
@@ -50,6 +59,7 @@ from corporeal.exchange.options import ExportOptions
 from corporeal.protocol import Protocol, open_protocol
 from corporeal.quality.policy import default_policy
 from corporeal.schema import Schema
+from corporeal.studio.episode_row import shown_rows
 
 PROJECT = Path(__file__).resolve().parents[2]
 SIZE = (16, 32)
@@ -537,6 +547,29 @@ def test_what_could_not_be_assessed_is_kept_with_its_reason_and_found_by_a_query
     assert [each.number for each in judgements] == [1]
     assert judgements[0].verdict == rows[0].verdict
     assert judgements[0].facts["not_assessed"] == len(told)
+
+
+def test_the_share_of_the_checks_that_could_run_is_found_by_a_query_as_the_list_shows_it(
+    workspace: Workspace, recordings: Path
+) -> None:
+    take(workspace, [recordings])
+    with workspace.database.read() as connection:
+        rows = list(every_episode(connection))
+        shares = [row.assessed for row in shown_rows(connection, rows)]
+        low, *_, high = sorted(share for share in shares if share is not None)
+        assert 0 < low <= high < 1
+        assert count_episodes(connection, f"assessed < {low!r}") == 0
+        assert count_episodes(connection, f"assessed <= {high!r}") == 3
+        assert count_episodes(connection, f"assessed between {low!r} and {high!r}") == 3
+        assert count_episodes(connection, f"assessed > {high!r} or assessed >= 1") == 0
+        assert count_episodes(connection, "assessed is known") == 3
+    with workspace.database.write() as connection:
+        connection.execute(delete(ASSESSMENT).where(ASSESSMENT.c.episode == rows[0].id))
+    with workspace.database.read() as connection:
+        found = list(every_episode(connection, "assessed is unknown"))
+        assert [row.id for row in found] == [rows[0].id]
+        assert count_episodes(connection, "assessed < 1") == 2
+        assert count_episodes(connection, "not assessed < 1") == 1
 
 
 def test_an_episode_whose_pictures_nobody_looked_at_is_not_accepted(

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
+_CUT_ANSWERS = """() => [...document.querySelectorAll(".chart-card")].filter((card) => {
+  const answer = card.querySelector(".chart-answer");
+  const bottom = answer.getBoundingClientRect().bottom;
+  return answer.scrollHeight > answer.clientHeight || bottom > card.getBoundingClientRect().bottom;
+}).map((card) => card.id)"""
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
@@ -53,6 +59,12 @@ def test_every_chart_answers_and_a_mark_opens_its_episodes(page: Page, address: 
             expect(page.locator(kind).first).to_be_attached()
         size = page.evaluate("[document.documentElement.scrollHeight, innerHeight]")
         assert size[0] <= size[1], f"page {path} is one screen"
+        # Whole answers, and room for what is drawn, on a small screen as well.
+        page.set_viewport_size({"width": 1280, "height": 720})
+        at_rest(cards.last)
+        assert page.evaluate(_CUT_ANSWERS) == []
+        fits(page, 1280)
+        page.set_viewport_size({"width": 1440, "height": 900})
     marks = page.locator("#station_failures a.mark")
     # Scrolling hides what is said of a mark: it is over before the first one is chosen.
     marks.first.scroll_into_view_if_needed()

@@ -268,6 +268,13 @@ def test_the_keyboard_alone_compares_two_on_one_clock_and_finds_where_they_diffe
     page.goto(f"{address}/compare?a={good}&b={bad}")
     for letter in "AB":
         expect(page.get_by_role("group", name=f"Episode {letter}")).to_be_visible()
+    for height in (900, 700):
+        page.set_viewport_size({"width": 1440, "height": height})
+        lanes = page.get_by_role("group", name="Timeline")
+        at_rest(lanes)
+        cut = lanes.evaluate("each => each.scrollHeight - each.clientHeight")
+        assert cut <= 0, f"{cut} px of the lanes are cut at {height} px"
+        expect(page.get_by_role("group", name="Playing")).to_be_in_viewport(ratio=1)
     # What was logged in B is on the timeline as well.
     lane = page.get_by_role("group", name="Episode B")
     expect(lane.get_by_role("listitem").filter(has_text="fall")).to_be_attached()

@@ -169,6 +169,11 @@ def checks() -> dict[str, Check]:
     return plugins(PACKAGE, "CHECK", Check)
 
 
+def count_checks() -> int:
+    """How many checks there are for an episode."""
+    return sum(check.scope == "episode" for check in checks().values())
+
+
 def present_name(name: str) -> str:
     """What the check of this name, present or former, is called now; other names stay."""
     if name in plugin_names(PACKAGE):

@@ -21,7 +21,7 @@ from corporeal.catalog.episodes import (
     tags_of,
 )
 from corporeal.labelling.review import count_comments
-from corporeal.quality.check import Verdict, checks
+from corporeal.quality.check import Verdict, count_checks
 
 
 class TopFinding(BaseModel):
@@ -110,11 +110,6 @@ def shown_decision(decided: EpisodeDecision | None) -> ListedDecision | None:
     if decided is None:
         return None
     return ListedDecision(verdict=decided.verdict, who=decided.who, at=decided.at, why=decided.why)
-
-
-def count_checks() -> int:
-    """How many checks there are for an episode."""
-    return sum(check.scope == "episode" for check in checks().values())
 
 
 def _assessed(judged: AssessmentRow | None) -> float | None:

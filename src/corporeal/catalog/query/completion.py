@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 
 from corporeal.catalog.query.condition import SEVERAL_COLUMNS
 from corporeal.catalog.query.dialect import begins
-from corporeal.catalog.query.fields import CHOICES, PARTED, PLAIN, SEVERAL, SIGNS, Field, find_field
+from corporeal.catalog.query.fields import CHOICES, PARTED, SIGNS, WHOLE, Field, find_field
 from corporeal.catalog.query.lexer import RESERVED, QueryError, QueryToken, split_words
 from corporeal.catalog.query.tree import unparse_value
 from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
@@ -111,9 +111,7 @@ def _begin(connection: Connection, typed: str) -> Iterator[CompletionItem]:
             for part in _part_names(connection, group)
         )
         return
-    yield from (
-        CompletionItem(name, "field", _KINDS[kind]) for name, kind in (PLAIN | SEVERAL).items()
-    )
+    yield from (CompletionItem(name, "field", _KINDS[kind]) for name, kind in WHOLE.items())
     yield CompletionItem("has finding", "keyword", "a check found something")
     yield CompletionItem("has stream", "keyword", "a stream is there")
     yield CompletionItem("in release", "keyword", "part of a release")

@@ -17,10 +17,13 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    case,
+    cast,
     false,
     func,
     literal,
     not_,
+    null,
     or_,
     select,
 )
@@ -57,6 +60,7 @@ from corporeal.catalog.query.tree import (
     map_clauses,
 )
 from corporeal.catalog.tables import (
+    ASSESSMENT,
     DECISION,
     DOCUMENT,
     EPISODE,
@@ -69,6 +73,7 @@ from corporeal.catalog.tables import (
     STREAM,
     TAG,
 )
+from corporeal.quality.check import count_checks
 
 Truth = ColumnElement[bool]
 Test = Callable[[Field, ColumnElement[Any]], Truth]
@@ -176,6 +181,8 @@ class _Writer:
             behind = select(DOCUMENT.c.hash).where(DOCUMENT.c.kind == field.part)
             within = GOVERNS.c.document.in_(behind.where(test(field, reference)))
             return self._beside(GOVERNS, within, kind=field.part)
+        if field.name == "assessed":
+            return test(field, _assessed())
         if field.name in SEVERAL_COLUMNS:
             column = SEVERAL_COLUMNS[field.name]
             return self._beside(column.table, test(field, column))
@@ -198,6 +205,17 @@ def _contains(column: ColumnElement[Any], text: str) -> Truth:
     # SQLite knows small letters of ASCII alone: other letters are found as they are written.
     lowered = "".join(letter.lower() if letter.isascii() else letter for letter in text)
     return func.coalesce(contains(func.lower(column), lowered), false())
+
+
+def _assessed() -> ColumnElement[Any]:
+    """The share of the checks that could run when an episode was last judged; NULL before that."""
+    missing = select(func.count()).where(NOT_ASSESSED.c.episode == EPISODE.c.id)
+    count = missing.correlate(EPISODE).scalar_subquery()
+    judged = select(ASSESSMENT.c.episode).where(ASSESSMENT.c.episode == EPISODE.c.id)
+    share = literal(1.0, Float) - cast(count, Float) / literal(float(count_checks()), Float)
+    # A program with fewer checks than it was judged by leaves none, not less than none.
+    at_least_none = case((count >= count_checks(), literal(0.0, Float)), else_=share)
+    return case((judged.correlate(EPISODE).exists(), at_least_none), else_=null())
 
 
 def _never(*_: object) -> bool:

@@ -33,6 +33,10 @@ SEVERAL: dict[str, FieldKind] = {
     "not_assessed": "text", "tag": "text", "decided_by": "text", "practice": "text",
 }  # fmt: skip
 """Fields of which an episode has any number at once: `=` asks whether one of them is so."""
+COUNTED: dict[str, FieldKind] = {"assessed": "number"}
+"""Fields that no column keeps: they are counted where they are asked for."""
+WHOLE = PLAIN | SEVERAL | COUNTED
+"""Every field that has no part."""
 PARTED: dict[str, FieldKind] = {
     "metadata": "json",
     "score": "number",
@@ -84,8 +88,8 @@ class Field:
 
 def find_field(name: str) -> Field | None:
     """The field of this name, or None."""
-    if name in PLAIN or name in SEVERAL:
-        return Field(name, {**PLAIN, **SEVERAL}[name], name)
+    if name in WHOLE:
+        return Field(name, WHOLE[name], name)
     group, point, part = name.partition(".")
     if not point or group not in PARTED:
         return None
@@ -98,13 +102,13 @@ def field_named(name: str) -> Field:
     """The field of this name; raises UnknownNameError with the list of them."""
     field = find_field(name)
     if field is None:
-        raise UnknownNameError("field", name, [*PLAIN, *SEVERAL, *_SHOWN_PARTS.values()])
+        raise UnknownNameError("field", name, [*WHOLE, *_SHOWN_PARTS.values()])
     return field
 
 
 def expected_fields(name: str) -> str:
     """What a message lists when there is no such field, with the nearest name if one is near."""
-    shown = [*sorted([*PLAIN, *SEVERAL]), *_SHOWN_PARTS.values()]
+    shown = [*sorted(WHOLE), *_SHOWN_PARTS.values()]
     close = difflib.get_close_matches(name, shown, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     return f"one of the fields {', '.join(shown)}{hint}"

@@ -30,18 +30,13 @@ from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.protocol import Protocol
 from corporeal.quality.assessment import Assessment, adherence
-from corporeal.quality.check import Finding, checks
+from corporeal.quality.check import Finding, checks, count_checks
 from corporeal.release.reading import releases_of
 from corporeal.schema.stream import Group, Kind
 from corporeal.studio.access.guest_view import shown_columns, shown_metadata
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
-from corporeal.studio.episode_row import (
-    EpisodeRowFacts,
-    ListedDecision,
-    count_checks,
-    shown_decision,
-)
+from corporeal.studio.episode_row import EpisodeRowFacts, ListedDecision, shown_decision
 from corporeal.studio.lanes import LaneFacts, label_lanes, lanes_of, seen_labels
 from corporeal.units import SECOND_NS
 
