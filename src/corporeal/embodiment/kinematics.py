@@ -22,9 +22,14 @@ from corporeal.embodiment.joints import standing_positions
 from corporeal.embodiment.joints.joint_map import JointMap, joint_map, outward_joints
 from corporeal.errors import ModelError, UnknownNameError
 from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_rpy, normalise
+from corporeal.schema import Stream, roles
 
 # Enough frames to forget numpy's cost per call, few enough that the arrays stay in the cache.
 BLOCK = 2048
+# What a stream of a sensor ends in, and what its place on the robot is called without it.
+SENSORS = (roles.IMU, roles.WRENCH, roles.TACTILE)
+# Words for the link that floats, whatever the robot's own document calls it.
+BASE_WORDS = ("pelvis", "base", "trunk", "body", "imu", "root")
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +257,60 @@ def _step(joint: Joint, number: int, parent: int, child: int) -> KinematicStep:
     across = np.cross(axis, np.eye(3), axisb=0, axisc=0)
     columns = [rotation @ along, rotation @ (np.eye(3) - along), rotation @ across, origin]
     return KinematicStep(number, parent, child, False, axis, np.hstack(columns).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Mount:
+    """The link that a sensor is fixed to, and its axes (3, 3) and place (3,) on that link."""
+
+    link: str
+    axes: Array
+    place: Array
+
+
+def mount_of(robot: Embodiment, spec: Stream) -> Mount | None:
+    """Where the sensor of a stream sits; None when the robot has no such place."""
+    frames = {frame.name: frame for frame in robot.frames}
+    links = [link.name for link in robot.links]
+    for name in (spec.frame, spec.name):
+        if name in frames:
+            placed = placement_of(frames[name])
+            return Mount(frames[name].link, placed[:, :3], placed[:, 3])
+        if name in links:
+            return Mount(name, np.eye(3), np.zeros(3))
+    for stem in dict.fromkeys((_stem(spec.frame or ""), _stem(spec.name))):
+        link = _named_after(robot, stem) if stem else None
+        if link is not None:
+            return Mount(link, np.eye(3), np.zeros(3))
+    return None
+
+
+def ancestors(robot: Embodiment, link: str) -> tuple[str, ...]:
+    """The joints between the base and a link, from the base outwards."""
+    above = {joint.child: joint for joint in robot.joints}
+    chain = []
+    while link in above:
+        chain.append(above[link].name)
+        link = above[link].parent
+    return tuple(reversed(chain))
+
+
+def _stem(name: str) -> str:
+    for ending in SENSORS:
+        name = name.removesuffix(ending)
+    return name.lower()
+
+
+def _named_after(robot: Embodiment, stem: str) -> str | None:
+    """The outermost link whose name begins with the stem, or the link of such a frame."""
+    depth = {link.name: len(ancestors(robot, link.name)) for link in robot.links}
+    links = [name for name in depth if name.lower().startswith(stem)]
+    if links:
+        return max(links, key=lambda name: depth[name])
+    for frame in robot.frames:
+        if frame.name.lower().startswith(stem):
+            return frame.link
+    return robot.base if stem in BASE_WORDS else None
 
 
 class LinkFacts(BaseModel):

@@ -32,6 +32,7 @@ from corporeal.exchange.layout import (
 )
 from corporeal.exchange.options import ExportOptions
 from corporeal.exchange.table import EpisodeTable, table_of
+from corporeal.exchange.training.compensation import compensated, compensated_dataset
 from corporeal.exchange.training.hierarchy import SubPolicy
 from corporeal.exchange.training.joint_order import joint_order
 from corporeal.exchange.training.normalisation import Normalisation, fit
@@ -112,7 +113,8 @@ class EpisodeDataset:
     that make them up, by default joints, grippers and hands. `image_size` makes pictures square.
     `normalisation` is a document, or a method to fit it by. Pictures further than `tolerance_s`
     from their row are an error. `policy` gives the rows, state and action of a sub-policy alone;
-    every stretch of its modes is an episode.
+    every stretch of its modes is an episode. `compensate` names wrench streams to free of their
+    tool's weight and their bias, by the calibration that every episode must carry for it.
 
     `cache` is a folder for decoded pictures, which are put there when the dataset is made, if they
     are not there yet: more disk, several times the samples per second; delete it at will.
@@ -136,6 +138,7 @@ class EpisodeDataset:
         mode: bool = False,
         policy: SubPolicy | None = None,
         weights: Mapping[str, float] | Path | str | None = None,
+        compensate: Sequence[str] = (),
         tolerance_s: float | None = None,
         cache: Path | str | None = None,
         cached_bytes: int = 256 << 20,
@@ -151,7 +154,8 @@ class EpisodeDataset:
         self.chunk, self.history = chunk, history
         self._image_dtype = np.dtype(image_dtype)
         self._tolerance_s = tolerance_s
-        dataset = _open_episodes(paths)
+        self._compensate = tuple(compensate)
+        dataset = compensated_dataset(_open_episodes(paths), self._compensate)
         first = dataset.open(0)
         options = ExportOptions(
             rate_hz=rate_hz, view="hierarchical" if mode else "flat", image_size=image_size,
@@ -330,8 +334,9 @@ class EpisodeDataset:
     def _cut(self, number: int) -> Callable[[Recording], Recording]:
         found = self._pieces
         if found is None:
-            return lambda recording: recording
-        return partial(found.open, piece=found.pieces[number])
+            return partial(compensated, names=self._compensate)
+        piece = found.pieces[number]
+        return lambda recording: found.open(compensated(recording, self._compensate), piece)
 
     def _numbers(self, rows: EpisodeRows, row: int, length: int, past: NDArray[np.int64]) -> Item:
         item: Item = {}

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from corporeal.embodiment.kinematics import Poses
+from corporeal.embodiment.kinematics import Poses, ancestors
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings
-from corporeal.quality.evidence.rigid_motion import ancestors, poses_in_base
+from corporeal.quality.evidence.rigid_motion import poses_in_base
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import runs
 from corporeal.signal.track import Array

@@ -6,9 +6,9 @@ import numpy as np
 
 from corporeal.embodiment.collision import CollisionModel, LinkPair
 from corporeal.embodiment.embodiment import model_of
+from corporeal.embodiment.kinematics import ancestors
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
-from corporeal.quality.evidence.rigid_motion import ancestors
 from corporeal.quality.subject import Subject
 from corporeal.signal.runs import flags_of, lasting_runs, runs
 from corporeal.signal.track import Array

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from corporeal.embodiment.kinematics import ancestors
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn_whole
 from corporeal.quality.evidence.foot_stance import load_sides
 from corporeal.quality.evidence.forces import StaticTorques, static_torques
-from corporeal.quality.evidence.rigid_motion import ancestors
 from corporeal.quality.subject import Subject, attempt
 from corporeal.signal.runs import Flags
 from corporeal.signal.track import Array

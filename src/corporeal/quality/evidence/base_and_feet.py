@@ -10,11 +10,10 @@ import scipy
 from numpy.typing import NDArray
 
 from corporeal.embodiment.collision import lowest_point
-from corporeal.embodiment.kinematics import Poses
+from corporeal.embodiment.kinematics import Poses, ancestors, mount_of
 from corporeal.errors import NotAssessed
 from corporeal.geometry import matrix_from_quaternion, normalise
 from corporeal.quality.evidence.rigid_motion import (
-    ancestors,
     columns_of,
     fit_axes,
     foot_links,
@@ -22,7 +21,6 @@ from corporeal.quality.evidence.rigid_motion import (
     instants,
     mean_rates,
     mean_values,
-    mount_of,
     mounted,
     poses_in_base,
     require_finite,

@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.calibration.force import compensate_wrench
-from corporeal.embodiment.kinematics import Kinematics
+from corporeal.embodiment.kinematics import Kinematics, Mount, mount_of
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Calibration
 from corporeal.protocol.calibration import ForceCalibration
 from corporeal.quality.evidence.base_and_feet import loads_of, upward_of
 from corporeal.quality.evidence.rigid_motion import (
     GRAVITY,
-    Mount,
     beyond_kg,
     foot_links,
     has_chain,
-    mount_of,
     names_outward,
     outward,
     poses_in_base,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corporeal.embodiment import Embodiment
+from corporeal.embodiment.kinematics import Mount
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import drawn_whole
 from corporeal.quality.evidence.base_and_feet import world_poses
@@ -15,7 +16,6 @@ from corporeal.quality.evidence.rigid_motion import (
     FORCE_WINDOW_S,
     GRAVITY,
     RATE_WINDOW_S,
-    Mount,
     columns_of,
     has_chain,
     instants,

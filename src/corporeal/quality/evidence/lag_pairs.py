@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from corporeal.embodiment.kinematics import Poses
+from corporeal.embodiment.kinematics import Mount, Poses, mount_of
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Finding, Findings
-from corporeal.quality.evidence.rigid_motion import Mount, has_chain, mount_of, mounted
+from corporeal.quality.evidence.rigid_motion import has_chain, mounted
 from corporeal.quality.subject import Subject, once_per_subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps

@@ -10,18 +10,13 @@ import numpy as np
 from corporeal.embodiment import Embodiment
 from corporeal.embodiment.collision import foot_axes
 from corporeal.embodiment.embodiment import model_of
-from corporeal.embodiment.kinematics import Kinematics, Poses, placement_of
+from corporeal.embodiment.kinematics import Kinematics, Mount, Poses, ancestors, mount_of
 from corporeal.errors import NotAssessed
 from corporeal.geometry import rotation_vectors
 from corporeal.quality.subject import Subject, once_per_subject
-from corporeal.schema import Stream, roles
 from corporeal.signal.grid import MOST_STEPS
 from corporeal.signal.track import Array, Track
 
-# What a stream of a sensor ends in, and what its place on the robot is called without it.
-SENSORS = (roles.IMU, roles.WRENCH, roles.TACTILE)
-# Words for the link that floats, whatever the robot's own document calls it.
-BASE_WORDS = ("pelvis", "base", "trunk", "body", "imu", "root")
 GRAVITY = 9.81
 # Half of the span over which rates are averaged: noise of a tracker becomes small beside sway.
 RATE_WINDOW_S = 0.25
@@ -33,32 +28,6 @@ STEP_S = 0.05
 ALONG, AGAINST, CLEARLY = 0.75, 0.6, 0.35
 # Fewer instants than this prove nothing about which axis is which.
 MIN_INSTANTS = 40
-
-
-@dataclass(frozen=True, eq=False)
-class Mount:
-    """The link that a sensor is fixed to, and its axes (3, 3) and place (3,) on that link."""
-
-    link: str
-    axes: Array
-    place: Array
-
-
-def mount_of(robot: Embodiment, spec: Stream) -> Mount | None:
-    """Where the sensor of a stream sits; None when the robot has no such place."""
-    frames = {frame.name: frame for frame in robot.frames}
-    links = [link.name for link in robot.links]
-    for name in (spec.frame, spec.name):
-        if name in frames:
-            placed = placement_of(frames[name])
-            return Mount(frames[name].link, placed[:, :3], placed[:, 3])
-        if name in links:
-            return Mount(name, np.eye(3), np.zeros(3))
-    for stem in dict.fromkeys((_stem(spec.frame or ""), _stem(spec.name))):
-        link = _named_after(robot, stem) if stem else None
-        if link is not None:
-            return Mount(link, np.eye(3), np.zeros(3))
-    return None
 
 
 @once_per_subject
@@ -106,16 +75,6 @@ def _soles(robot: Embodiment) -> dict[str, Array]:
     return {name: foot_axes(robot, name) for name in robot.feet}
 
 
-def ancestors(robot: Embodiment, link: str) -> tuple[str, ...]:
-    """The joints between the base and a link, from the base outwards."""
-    above = {joint.child: joint for joint in robot.joints}
-    chain = []
-    while link in above:
-        chain.append(above[link].name)
-        link = above[link].parent
-    return tuple(reversed(chain))
-
-
 def outward(kinematics: Kinematics, link: str) -> list[int]:
     """Numbers of a link and of all that hangs on it."""
     found = [kinematics.names.index(link)]
@@ -144,24 +103,6 @@ def has_chain(subject: Subject, link: str) -> bool:
     leaders = {joint.name: joint.mimic.joint for joint in robot.joints if joint.mimic is not None}
     chain = ancestors(robot, link)
     return all(present.get(leaders.get(name, name), False) for name in chain)
-
-
-def _stem(name: str) -> str:
-    for ending in SENSORS:
-        name = name.removesuffix(ending)
-    return name.lower()
-
-
-def _named_after(robot: Embodiment, stem: str) -> str | None:
-    """The outermost link whose name begins with the stem, or the link of such a frame."""
-    depth = {link.name: len(ancestors(robot, link.name)) for link in robot.links}
-    links = [name for name in depth if name.lower().startswith(stem)]
-    if links:
-        return max(links, key=lambda name: depth[name])
-    for frame in robot.frames:
-        if frame.name.lower().startswith(stem):
-            return frame.link
-    return robot.base if stem in BASE_WORDS else None
 
 
 @dataclass(frozen=True, eq=False)
