@@ -30,6 +30,14 @@ def test_a_lead_sees_how_much_there_is_and_gets_anywhere_by_a_few_letters(
     totals = page.get_by_role("list", name="Totals")
     expect(totals.get_by_role("link", name="3 episodes")).to_be_visible()
     expect(page.locator(".start-recording")).to_have_count(3)
+    page.get_by_role("button", name="Add data").click()
+    dialog = page.get_by_role("dialog", name="Add data")
+    folder = small_workspace.root.resolve()
+    expect(dialog.get_by_role("textbox", name="Take episodes in")).to_have_value(
+        re.compile(rf"^corporeal ingest recordings -w '?{re.escape(str(folder))}'?$")
+    )
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
 
     # An episode by its number, a page, an action of the page, a setting, a word.
     expect(_palette(page, "2")).to_contain_text("Episode #2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 
 from tests.catalog.entries import entry
@@ -50,12 +51,14 @@ def test_what_waits_goes_by_the_role(workspace: Workspace) -> None:
         take_check(connection, check, who="ada", why="head_left moved by 6 mm")
     tokens = {role: token_of(workspace, role, role) for role in ("admin", "viewer")}
     with open_client(workspace) as client:
-        kinds = {}
+        kinds, folders = {}, {}
         for role, token in tokens.items():
             answer = client.get("/api/overview", headers={"Authorization": f"Bearer {token}"})
             kinds[role] = {each["kind"] for each in answer.json()["waiting"]}
             words = answer.json()["waiting"][0]["words"]
             assert words == "station s1 is halted: head_left moved by 6 mm (0 episodes held)"
+            folders[role] = answer.json()["folder"]
+    assert folders == {"admin": shlex.quote(str(workspace.root.resolve())), "viewer": None}
     assert kinds["viewer"] == {"halt"}
     assert kinds["admin"] == {"halt", "episodes"}
 

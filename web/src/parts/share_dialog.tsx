@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import { useMay } from "../api/session";
 import { endShare, listShares, makeShare } from "../api/share";
 import { useAnswer } from "../api/use_answer";
+import { CopyLine } from "./copy_line";
 import { Dialog } from "./dialog";
 import { ShareList } from "./share_list";
 import "./share_dialog.css";
@@ -124,28 +125,5 @@ function GuestLinks({ episodes, address }: { episodes: string[]; address: string
       )}
       <ShareList shares={there.value ?? []} onEnd={(id) => void attempt(() => endShare(id))} />
     </section>
-  );
-}
-
-/** A line of text and a button that copies it; without a clipboard it can be selected. */
-function CopyLine({ label, text }: { label: string; text: string }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setCopied(true);
-      setTimeout(() => setCopied(false), 2000);
-    } catch {
-      // Browsers have no clipboard for pages without TLS from other machines: the text stays selected.
-      document.querySelector<HTMLInputElement>(".share-line input:focus")?.select();
-    }
-  };
-  return (
-    <div className="share-line">
-      <input readOnly aria-label={label} value={text} onFocus={(event) => event.target.select()} />
-      <button type="button" onClick={() => void copy()}>
-        {copied ? "Copied" : "Copy"}
-      </button>
-    </div>
   );
 }

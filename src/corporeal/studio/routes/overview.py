@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
@@ -51,12 +52,16 @@ class WaitingWork(BaseModel):
 
 
 class WorkspaceOverview(BaseModel):
-    """What there is, by when it was recorded, and what is to be done."""
+    """What there is, by when it was recorded, and what is to be done.
+
+    `folder` is that of the workspace, as a command line names it, for those who may ingest.
+    """
 
     total: EpisodeTotals
     this_week: EpisodeTotals
     last_week: EpisodeTotals
     waiting: list[WaitingWork]
+    folder: str | None
 
 
 _TOTALS: ResponseCache[tuple[EpisodeTotals, EpisodeTotals, EpisodeTotals]] = ResponseCache()
@@ -68,7 +73,14 @@ def overview(studio: StudioDep, actor: Reader) -> WorkspaceOverview:
     total, this, last = _TOTALS.get(studio.workspace.database, "totals", _totals)
     with studio.workspace.database.read() as connection:
         waiting = list(_waiting(connection, actor))
-    return WorkspaceOverview(total=total, this_week=this, last_week=last, waiting=waiting)
+    may_ingest = may(actor, "ingest") and not studio.settings.read_only
+    return WorkspaceOverview(
+        total=total,
+        this_week=this,
+        last_week=last,
+        waiting=waiting,
+        folder=shlex.quote(str(studio.workspace.root.resolve())) if may_ingest else None,
+    )
 
 
 def _totals(connection: Connection) -> tuple[EpisodeTotals, EpisodeTotals, EpisodeTotals]:

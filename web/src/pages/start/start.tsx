@@ -15,6 +15,7 @@ import { Thumbnail } from "../browse/thumbnail";
 import { durationText, tellingMoment, timeText } from "../browse/wording";
 import { alarmsOf, nameOf as recorderName, stopped } from "../live/health";
 import { LiveFeed } from "../live/live_feed";
+import { AddDataDialog } from "./add_data_dialog";
 import { changeText, lengthText, queryLink } from "./start_words";
 import "./start.css";
 
@@ -25,14 +26,26 @@ export default function Start(_: { address: URL }) {
     { keys: ["e", "/"], does: "Go to the list of episodes", run: () => go("/episodes") },
   ]);
   const newest = useAnswer((signal) => getRows("", "-recorded", undefined, 8, signal), []);
+  const [isAdding, setIsAdding] = useState(false);
   if (overview.error && !overview.value)
     return <Notice error={overview.error} again={overview.again} />;
   if (!overview.value) return <Waiting />;
   if (!overview.value.total.episodes) return <EmptyWorkspace />;
+  const { folder } = overview.value;
   return (
     <div className="start">
       <h1 className="start-title">Overview</h1>
-      <Totals total={overview.value.total} />
+      <div className="start-top">
+        <Totals total={overview.value.total} />
+        {folder !== null && (
+          <button type="button" onClick={() => setIsAdding(true)}>
+            Add data…
+          </button>
+        )}
+      </div>
+      {isAdding && folder !== null && (
+        <AddDataDialog folder={folder} onClose={() => setIsAdding(false)} />
+      )}
       <div className="start-two">
         <Weeks overview={overview.value} />
         <WaitingList overview={overview.value} />
