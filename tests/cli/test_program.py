@@ -29,8 +29,8 @@ COMMANDS = [
     "dataset", "demo", "design", "document", "export", "failures", "fatigue", "import_", "info",
     "ingest", "init", "learn", "lineage", "ls", "mark", "migrate", "operator", "plot", "record",
     "recover", "rejudge", "release", "retarget", "retarget_hands", "retarget_live", "review",
-    "robot", "score", "shifts", "simulate_robot", "smoke_train", "snapshot", "store", "studio",
-    "sync_test", "teleoperate", "triangulate", "trust", "verify", "watch", "watch_folder",
+    "robot", "score", "shifts", "simulate_robot", "smoke_train", "snapshot", "stations", "store",
+    "studio", "sync_test", "teleoperate", "triangulate", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def test_parts_stand_side_by_side_under_the_names_of_the_file(task: Path) -> Non
 def test_no_robot_is_assumed_since_the_file_names_none(task: Path) -> None:
     dataset = open_dataset(task)
     assert dataset.open(0).embodiment is None
-    with pytest.raises(EpisodeError, match=r"28 columns .* g1 \(100%\)"):
+    with pytest.raises(EpisodeError, match=r"28 columns .* g1 \(100 %\)"):
         require_robot(dataset, robot_given=False)
 
 

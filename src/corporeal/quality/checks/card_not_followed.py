@@ -84,7 +84,7 @@ def _stated(subject: Subject, protocol: Protocol, factor: Factor) -> str | None:
     facts = subject.recording.facts
     if factor.name == OPERATOR:
         return None if facts.operator is None else str(facts.operator)
-    world = subject.recording.metadata.get("variation")
+    world = facts.other.get("variation")
     theirs = [(each.field or each.name).removeprefix("variation.") for each in protocol.factors]
     if not isinstance(world, Mapping) or set(world) <= set(theirs):
         return None  # What stands there the card has put there.
