@@ -209,13 +209,12 @@ def _contains(column: ColumnElement[Any], text: str) -> Truth:
 
 def _assessed() -> ColumnElement[Any]:
     """The share of the checks that could run when an episode was last judged; NULL before that."""
-    missing = select(func.count()).where(NOT_ASSESSED.c.episode == EPISODE.c.id)
-    count = missing.correlate(EPISODE).scalar_subquery()
-    judged = select(ASSESSMENT.c.episode).where(ASSESSMENT.c.episode == EPISODE.c.id)
-    share = literal(1.0, Float) - cast(count, Float) / literal(float(count_checks()), Float)
+    count, of = func.count(), count_checks()
     # A program with fewer checks than it was judged by leaves none, not less than none.
-    at_least_none = case((count >= count_checks(), literal(0.0, Float)), else_=share)
-    return case((judged.correlate(EPISODE).exists(), at_least_none), else_=null())
+    share = case((count >= of, literal(0.0, Float)), else_=1.0 - cast(count, Float) / float(of))
+    ran = select(share).where(NOT_ASSESSED.c.episode == EPISODE.c.id).correlate(EPISODE)
+    judged = select(ASSESSMENT.c.episode).where(ASSESSMENT.c.episode == EPISODE.c.id)
+    return case((judged.correlate(EPISODE).exists(), ran.scalar_subquery()), else_=null())
 
 
 def _never(*_: object) -> bool:
