@@ -90,6 +90,6 @@ def test_the_chart_of_drift_opens_the_episodes_of_a_halt(
     expect(chart.locator(".dot.out")).to_have_count(1)
     chart.locator("a.mark").last.focus()
     page.keyboard.press("Enter")
-    page.wait_for_url("**/?query=*")
+    page.wait_for_url("**/episodes?query=*")
     expect(page.locator("main")).to_contain_text("quarantined")
     expect(page.get_by_role("row").filter(has_text="task_")).to_have_count(1)

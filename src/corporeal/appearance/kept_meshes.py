@@ -152,5 +152,5 @@ def load_meshes(name: str, workspace: Path) -> dict[str, NDArray[np.generic]]:
                     return held
     raise CorporealError(
         f"meshes, got {name[:80]!r}; expected the hash of meshes that are kept here. "
-        "Keep them with: corporeal robot meshes NAME PATH"
+        "Keep them with: corporeal robot meshes NAME PATH."
     )

@@ -313,7 +313,8 @@ def test_the_example_learns(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_guide_shows_what_torch_can_do(folder: Path, tmp_path: Path) -> None:
     page = (PROJECT / "docs" / "guides" / "training.md").read_text()
-    blocks = re.findall(r"^```py\n(.*?)^```", page, re.M | re.S)
+    blocks = [block for block in re.findall(r"^```py\n(.*?)^```", page, re.M | re.S)
+              if "DataLoader" in block]  # fmt: skip
     assert len(blocks) == 2
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "demo").symlink_to(folder)
