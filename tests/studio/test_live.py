@@ -241,6 +241,7 @@ def serving(workspace: Workspace, settings: StudioSettings) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("browser")
+@pytest.mark.alone
 def test_the_page_shows_a_real_recorder_and_is_loud_when_its_camera_dies(
     workspace: Workspace, page: Page, tmp_path: Path
 ) -> None:

@@ -237,6 +237,7 @@ def test_the_page_can_draw_the_robot_and_what_lies_before_it(floor: _Floor) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_the_whole_program_drives_records_and_judges(tmp_path: Path) -> None:
     """In real time, over a real socket: a person follows, ends, and gets a verdict."""
     from websockets.sync.client import connect

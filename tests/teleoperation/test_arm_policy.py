@@ -284,6 +284,7 @@ def test_the_same_recording_takes_over_from_a_policy_in_the_same_way(tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_an_intervention_is_recorded_with_both_actions_and_who_did_what(
     tmp_path: Path,
 ) -> None:
