@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -274,7 +275,9 @@ def test_the_whole_program_drives_records_and_judges(tmp_path: Path) -> None:
 
     person = threading.Thread(target=operate, daemon=True)
     person.start()
-    summary = program.run(ready, until)
+    # A browser's test may have left a loop in this thread; a program has one of its own.
+    with ThreadPoolExecutor(1) as pool:
+        summary = pool.submit(program.run, ready, until).result()
     person.join(timeout=10)
     assert summary.states.get("engaged", 0) > 100
     assert len(summary.episodes) == 1
