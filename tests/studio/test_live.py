@@ -257,5 +257,10 @@ def test_the_page_shows_a_real_recorder_and_is_loud_when_its_camera_dies(
         alarm.wait_for(state="attached")
         page.locator(".alarm-loud").wait_for()
         page.wait_for_function("document.title.includes('head_left')")
-        page.locator(".alarm-sound").click()
-        page.get_by_role("button", name="Turn the sound on").wait_for()
+        # A browser that is not let near any loudspeaker says so instead of offering a button.
+        sound, hint = page.locator(".alarm-sound"), page.locator(".alarm-hint")
+        page.locator("main").click(position={"x": 2, "y": 2})
+        sound.or_(hint).first.wait_for()
+        if sound.is_visible():
+            sound.click()
+            page.get_by_role("button", name="Turn the sound on").wait_for()
