@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.calibration.test_guided_capture import BOARD
-from tests.studio.simulated_hand import SimulatedHand, guide_of
+from tests.studio.simulated_hand import ALL_VIEWS, SimulatedHand, guide_of
 from typer.testing import CliRunner
 
 from corporeal.calibration.camera import CameraSettings
@@ -42,7 +42,7 @@ def refused(*words: object) -> str:
 def test_two_cameras_one_after_the_other_and_on_after_a_kill(tmp_path: Path) -> None:
     out, feed = tmp_path / "cell.yaml", GuideFeed()
     hand = SimulatedHand()
-    hand.follows.set()
+    hand.views_wanted = ALL_VIEWS
 
     def end_after_two(line: str) -> None:
         if line.startswith("view 2"):

@@ -17,14 +17,15 @@ from corporeal.geometry import Array
 from corporeal.studio.guide_feed import GuideFeed
 
 _FRAMES = 6
+ALL_VIEWS = 1_000
 
 
 class SimulatedHand:
-    """Follows while `follows` is set; else it keeps the board far away, where it helps nobody."""
+    """Follows until `views_wanted` are taken; then it keeps the board far away, helping nobody."""
 
     def __init__(self, seed: int = 7) -> None:
         self._rng = np.random.default_rng(seed)
-        self.follows = threading.Event()
+        self.views_wanted = 0
         self.is_over = threading.Event()
         self._frame = 0
 
@@ -34,17 +35,18 @@ class SimulatedHand:
         pose = away
         while not self.is_over.is_set():
             capture = capture_of()
-            target = held(capture, self._rng) if capture and self.follows.is_set() else away
+            follows = capture is not None and len(capture.views) < self.views_wanted
+            target = held(capture, self._rng) if capture and follows else away
             for step in range(_FRAMES):
                 pose = pose + (target - pose) * (1.0 if step else 0.5)
+                if not follows:
+                    self.is_over.wait(0.05)
                 yield self._seen(pose)
                 if capture is not None and capture_of() is not capture:
                     return
 
     def _seen(self, pose: Array) -> tuple[int, np.ndarray]:
         self._frame += 1
-        if not self.follows.is_set():
-            self.is_over.wait(0.05)
         return self._frame * FRAME_NS, picture_of(pose, self._rng)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import uvicorn
-from tests.studio.simulated_hand import SimulatedHand, guide_of
+from tests.studio.simulated_hand import ALL_VIEWS, SimulatedHand, guide_of
 from tests.studio.waiting import SECONDS, comes_to, fits
 
 from corporeal.catalog.workspace import make_workspace
@@ -39,7 +39,7 @@ class Guided:
 
 @pytest.fixture
 def guided(tmp_path: Path) -> Iterator[Guided]:
-    """A guide of one camera, whose hand waits until it is told to follow."""
+    """A guide of one camera, whose hand waits until it is told how many views to follow."""
     feed, hand, out = GuideFeed(), SimulatedHand(), tmp_path / "cell.yaml"
     guide = guide_of(hand, out, feed, "head_left", goal=0.5)
     walker = threading.Thread(target=guide.run, daemon=True)
@@ -71,9 +71,10 @@ def test_following_the_outline_calibrates_the_camera_also_after_a_reload(
     expect(page.locator(".guide-ghost polygon")).to_be_attached()
     expect(page.locator(".guide-asked")).to_contain_text("of the picture")
     expect(page.locator(".guide-facts")).to_contain_text("not yet")
-    guided.hand.follows.set()
+    guided.hand.views_wanted = 1
     expect(page.locator(".guide-said")).to_contain_text("view 1 taken")
     page.reload()
+    guided.hand.views_wanted = ALL_VIEWS
     expect(page.get_by_role("heading", name="1 camera calibrated")).to_be_visible()
     (camera,) = Calibration.load(guided.out).cameras
     assert camera.name == "head_left"
@@ -93,9 +94,9 @@ def test_keys_alone_take_give_back_and_ask_for_another_view(page: Page, guided: 
     page.keyboard.press("n")
     expect(said).to_have_text("another view is asked for")
     expect(asked).not_to_have_text(first)
-    guided.hand.follows.set()
+    guided.hand.views_wanted = 1
     expect(said).to_contain_text("view 1 taken")
-    guided.hand.follows.clear()
+    guided.hand.views_wanted = 0
     page.keyboard.press("u")
     expect(said).to_have_text("the last view was given back")
     page.keyboard.press("m")
