@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from tests.catalog.entries import changed, entry
 
-from corporeal.catalog.database import Database
+from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.permission import Actor, PermissionDeniedError
+from corporeal.catalog.tables import CAMPAIGN_CARD
 from corporeal.errors import UnknownNameError
 from corporeal.operations.campaign import (
     CampaignError,
@@ -265,3 +268,31 @@ def test_the_share_of_one_operator_follows_the_protocol(database: Database) -> N
         record(database, next_card(database, "autumn", operator="ann"), number, "ann")
     with pytest.raises(CampaignError, match="has all its 6 episodes"):
         next_card(database, "autumn", operator="ann")
+
+
+def test_cards_go_by_the_time_they_are_told(database: Database) -> None:
+    begin(database, kitchen(), 12)
+    monday = datetime(2026, 11, 16, 8, tzinfo=UTC)
+    first = next_card(database, "autumn", station="s1", operator="ann", now=monday)
+    with database.write() as connection:
+        refuse_card(connection, first.id, "the cup is broken", by="ann", now=monday)
+    # In the same shift no card asks for what was refused; in the next it comes again.
+    seen = []
+    for hours in (1, 26):
+        levels = []
+        for minute in range(11):
+            moment = monday + timedelta(hours=hours, minutes=minute)
+            try:
+                card = next_card(database, "autumn", station="s1", operator="ann", now=moment)
+            except CampaignError:
+                break
+            levels.append(card.levels)
+            with database.write() as connection:
+                take_card(connection, card.id, now=moment)
+        seen.append(first.levels in levels)
+    assert seen == [False, True]
+    with database.read() as connection:
+        rows = [row.changed_at for row in connection.execute(select(CAMPAIGN_CARD))]
+    assert all("2026-11-16" <= stamp < "2026-11-18" for stamp in rows)
+    with pytest.raises(CatalogError, match="its time zone"):
+        next_card(database, "autumn", station="s2", operator="ann", now=datetime(2026, 11, 16))

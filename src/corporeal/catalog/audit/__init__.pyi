@@ -9,6 +9,7 @@ from .log import head as head
 from .log import latest_events as latest_events
 from .log import now as now
 from .log import record as record
+from .log import stamp_of as stamp_of
 from .log import take_turn as take_turn
 from .log import verify as verify
 from .proof import note_end as note_end

@@ -121,7 +121,16 @@ def chain_hash(row: Mapping[str, Any]) -> str:
 
 def now() -> str:
     """The time as every table has it: ISO 8601 in UTC, to the microsecond."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return stamp_of(datetime.now(UTC))
+
+
+def stamp_of(moment: datetime) -> str:
+    """A moment as every table has it; raises CatalogError for one without a time zone."""
+    if moment.tzinfo is None:
+        raise CatalogError(
+            f"time, got {moment}; expected one with its time zone. Say datetime.now(UTC)."
+        )
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def events_of(connection: Connection, *subjects: str) -> Iterable[Mapping[str, Any]]:

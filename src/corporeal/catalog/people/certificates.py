@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.audit import Change, now, record, stamp_of
 from corporeal.catalog.database import CatalogError, check_text, json_value
 from corporeal.catalog.episodes import DocumentRow, find_document, keep_document
 from corporeal.catalog.people.certification import PHASES, Certification, TrainingPhase
@@ -92,7 +92,7 @@ def require_certificates(
             f"{document.reference} is."
         )
     rule = CertifiedTask(check_text(task, "task"), _keep(connection, document),
-                         _stamp(since or datetime.now(UTC)), by.name, now())  # fmt: skip
+                         stamp_of(since or datetime.now(UTC)), by.name, now())  # fmt: skip
     connection.execute(delete(CERTIFIED_TASK).where(CERTIFIED_TASK.c.task == task))
     connection.execute(insert(CERTIFIED_TASK).values(**vars(rule)))
     details = {"document": document.reference, "since": rule.since}
@@ -113,15 +113,16 @@ def stop_requiring(connection: Connection, task: str, *, why: str, by: Actor) ->
 
 def begin_phase(
     connection: Connection, operator: str, task: str, phase: TrainingPhase,
-    document: Certification, *, by: Actor, why: str | None = None,
+    document: Certification, *, by: Actor, why: str | None = None, now: datetime | None = None,
 ) -> TrainingStart:  # fmt: skip
-    """Declare that a phase begins: evidence is counted from now on, not picked afterwards."""
+    """Declare that a phase begins: evidence is counted from `now` on, not picked afterwards."""
     require(by, "judge")
     find_operator(connection, operator)
     if phase not in PHASES:
         raise UnknownNameError("phase", str(phase)[:80], PHASES)
     start = TrainingStart(operator, check_text(task, "task"), phase, _keep(connection, document),
-                          now(), by.name, None if why is None else check_reason(why))  # fmt: skip
+                          stamp_of(now or datetime.now(UTC)), by.name,
+                          None if why is None else check_reason(why))  # fmt: skip
     connection.execute(insert(TRAINING).values(**vars(start)))
     details = {"task": task, "phase": phase, "document": document.reference}
     change = Change(by.name, "training phase begun", f"operator:{operator}", start.why, details)
@@ -171,8 +172,8 @@ def give_certificate(
     begin = valid_from or datetime.now(UTC)
     values = {
         "operator": operator, "task": check_text(task, "task"),
-        "document": _keep(connection, document), "valid_from": _stamp(begin),
-        "valid_until": _stamp(begin + timedelta(days=document.valid_days)), "given_at": now(),
+        "document": _keep(connection, document), "valid_from": stamp_of(begin),
+        "valid_until": stamp_of(begin + timedelta(days=document.valid_days)), "given_at": now(),
         "given_by": by.name, "why": None if why is None else check_reason(why),
         "evidence": json_value(dict(evidence), "evidence"),
     }  # fmt: skip
@@ -197,7 +198,7 @@ def revoke_certificates(
     """
     require(by, "judge")
     reason = check_reason(why)
-    begin = _stamp(since or datetime.now(UTC))
+    begin = stamp_of(since or datetime.now(UTC))
     own = (CERTIFICATE.c.operator == operator, CERTIFICATE.c.task == task,
            CERTIFICATE.c.revoked_at.is_(None), CERTIFICATE.c.valid_until > begin)  # fmt: skip
     ended = connection.execute(
@@ -250,9 +251,3 @@ def _keep(connection: Connection, document: Certification) -> str:
                        document.canonical())  # fmt: skip
     keep_document(connection, kept)
     return kept.hash
-
-
-def _stamp(moment: datetime) -> str:
-    if moment.tzinfo is None:
-        raise CatalogError(f"time, got {moment}; expected one with its time zone.")
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

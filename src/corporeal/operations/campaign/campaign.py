@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, insert, select, update
 
-from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.audit import Change, now, record, stamp_of
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import DocumentRow, find_document, keep_document
 from corporeal.catalog.permission import Actor, require
@@ -92,9 +92,12 @@ def daypart_of(time_ns: int) -> str:
 
 def create_campaign(
     connection: Connection, by: Actor, name: str, protocol: Protocol, *,
-    episodes: int | None = None, seed: int = 0,
+    episodes: int | None = None, seed: int = 0, at: datetime | None = None,
 ) -> Campaign:  # fmt: skip
-    """Plan a campaign; raises DesignError where the rules of its protocol contradict each other."""
+    """Plan a campaign; raises DesignError where the rules of its protocol contradict each other.
+
+    `at` is when it begins, if that is not now.
+    """
     require(by, "judge")
     if not _NAME.fullmatch(name):
         raise CampaignError(
@@ -107,7 +110,7 @@ def create_campaign(
     keep_document(connection, DocumentRow(
         protocol.hash, protocol.kind, protocol.name, protocol.version, protocol.canonical()
     ))  # fmt: skip
-    stamp = now()
+    stamp = now() if at is None else stamp_of(at)
     connection.execute(insert(CAMPAIGN).values(
         name=name, protocol=protocol.hash, episodes=len(plan), seed=seed, plan=list(plan),
         created_by=by.name, created_at=stamp,
@@ -115,7 +118,7 @@ def create_campaign(
     details = {"protocol": protocol.reference, "episodes": len(plan), "seed": seed}
     record(connection, [
         Change(by.name, "campaign created", f"campaign:{name}", details=details)
-    ], at=stamp)  # fmt: skip
+    ])  # fmt: skip
     return Campaign(name, protocol, len(plan), seed, plan, by.name, stamp, None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, insert, select, update
 
-from corporeal.catalog.audit import Change, now, record
+from corporeal.catalog.audit import Change, record, stamp_of
 from corporeal.catalog.database import Database
 from corporeal.catalog.tables import CAMPAIGN_CARD
 from corporeal.episode import new_id
@@ -75,21 +75,24 @@ class CardRow:
         levels: Mapping[str, str] = self.content["levels"]
         return levels
 
-    @property
-    def age(self) -> timedelta:
+    def age(self, now: datetime) -> timedelta:
         """How long ago something became of it."""
-        return datetime.now(UTC) - datetime.fromisoformat(self.changed_at)
+        return now - datetime.fromisoformat(self.changed_at)
 
 
 def next_card(
-    database: Database, name: str, *, station: str | None = None, operator: str | None = None
-) -> EpisodeCard:
+    database: Database, name: str, *, station: str | None = None, operator: str | None = None,
+    now: datetime | None = None,
+) -> EpisodeCard:  # fmt: skip
     """What a station is to record next; the open card again, where it has one.
 
     Balanced over the accepted episodes so far, rare combinations first, neither the operator nor
     the time of day confounded with the levels, and with few changes of scene. Raises CampaignError
     where there is nothing for this operator to do, DesignError where the rules cannot be kept.
+    What depends on the time goes by `now`, the clock's where it is not said.
     """
+    moment = now or datetime.now(UTC)
+    stamp = stamp_of(moment)
     with database.read() as connection:
         campaign = find_campaign(connection, name)
         episodes, cards = collected(connection, campaign), _cards(connection, name)
@@ -99,7 +102,7 @@ def next_card(
     held = next((card for card in mine if card.state == "open"), None)
     if held is not None and held.operator == operator:
         return _read_card(held.content)
-    room = _Room(campaign, episodes, cards, station, operator)
+    room = _Room(campaign, episodes, cards, station, operator, moment)
     row, plan = room.choose()
     levels = campaign.space.decode(row)
     if operator is not None and OPERATOR in levels:
@@ -122,10 +125,9 @@ def next_card(
     )
     with database.write() as connection:
         if held is not None:
-            _move(connection, held.id, "dropped")
+            _move(connection, held.id, "dropped", moment)
         if plan is not None:
             keep_plan(connection, name, plan)
-        stamp = now()
         connection.execute(insert(CAMPAIGN_CARD).values(
             id=card.id, campaign=name, station=station, operator=operator, state="open",
             content=asdict(card), offered_at=stamp, changed_at=stamp,
@@ -133,22 +135,24 @@ def next_card(
     return card
 
 
-def take_card(connection: Connection, card: str) -> None:
+def take_card(connection: Connection, card: str, *, now: datetime | None = None) -> None:
     """A recording that follows the card has begun; its episode names the card."""
-    _move(connection, card, "taken")
+    _move(connection, card, "taken", now)
 
 
-def refuse_card(connection: Connection, card: str, why: str, *, by: str) -> None:
+def refuse_card(
+    connection: Connection, card: str, why: str, *, by: str, now: datetime | None = None
+) -> None:
     """The station cannot, or will not, record this one; the reason is kept."""
     if not why.strip() or len(why) > LONGEST_WHY:
         raise CampaignError(f"reason, got {why[:40]!r}; expected 1 to {LONGEST_WHY} characters.")
-    _move(connection, card, "refused", why=why)
+    _move(connection, card, "refused", now, why=why)
     record(connection, [Change(by, "card refused", f"card:{card}", why)])
 
 
-def drop_card(connection: Connection, card: str) -> None:
+def drop_card(connection: Connection, card: str, *, now: datetime | None = None) -> None:
     """Nobody is going to record an open card: its recorder has ended."""
-    _move(connection, card, "dropped")
+    _move(connection, card, "dropped", now)
 
 
 def open_cards(connection: Connection, name: str) -> list[tuple[str | None, EpisodeCard]]:
@@ -167,8 +171,10 @@ class _Room:
         cards: Sequence[CardRow],
         station: str | None,
         operator: str | None,
+        now: datetime,
     ) -> None:
         self._campaign, self._episodes, self._operator = campaign, episodes, operator
+        self._now = now
         space = campaign.space
         good = [each for each in episodes if each.outcome != "rejected"]
         self.done: Rows = done_rows(campaign, good)
@@ -177,11 +183,11 @@ class _Room:
         waiting = [
             card for card in cards
             if (card.state == "open" and card.station != station)
-            or (card.state == "taken" and card.id not in known and card.age < _PENDING)
+            or (card.state == "taken" and card.id not in known and card.age(now) < _PENDING)
         ]  # fmt: skip
         self.pending: Rows = space.encode(card.levels for card in waiting)
         self._people = [each.operator for each in good] + [card.operator for card in waiting]
-        mine = [card for card in cards if card.station == station and card.age < _SHIFT]
+        mine = [card for card in cards if card.station == station and card.age(now) < _SHIFT]
         taken = sorted((card for card in mine if card.state == "taken"),
                        key=lambda card: card.changed_at)  # fmt: skip
         self._shift = space.encode(card.levels for card in taken)
@@ -211,7 +217,7 @@ class _Room:
             plan, mine = self._plan(busy, left), self._for_me(left)
         if not len(mine):
             raise CampaignError(self._nothing_left(left))
-        today = daypart_of(round(datetime.now(UTC).timestamp() * SECOND_NS))
+        today = daypart_of(round(self._now.timestamp() * SECOND_NS))
         context = [
             done_rows(campaign, [each for each in self._good if each.operator == self._operator]),
             done_rows(campaign, [each for each in self._good if each.daypart == today]),
@@ -293,11 +299,13 @@ def _cards(connection: Connection, name: str) -> list[CardRow]:
     return [CardRow(*row) for row in connection.execute(query)]
 
 
-def _move(connection: Connection, card: str, state: str, **values: Any) -> None:
+def _move(
+    connection: Connection, card: str, state: str, now: datetime | None, **values: Any
+) -> None:
     moved = connection.execute(
         update(CAMPAIGN_CARD)
         .where(CAMPAIGN_CARD.c.id == card, CAMPAIGN_CARD.c.state == "open")
-        .values(state=state, changed_at=now(), **values)
+        .values(state=state, changed_at=stamp_of(now or datetime.now(UTC)), **values)
     )
     if not moved.rowcount:
         raise CampaignError(f"card {card[:60]} is not open any more. Ask for the next one.")

@@ -166,7 +166,7 @@ def read_training(
 
 def begin(
     connection: Connection, operator: str, task: str, phase: TrainingPhase,
-    document: Certification, *, by: Actor, why: str | None = None,
+    document: Certification, *, by: Actor, why: str | None = None, now: datetime | None = None,
 ) -> TrainingStart:  # fmt: skip
     """Begin a phase, inside a transaction; one that another must come before needs a reason.
 
@@ -177,7 +177,7 @@ def begin(
             raise PersonHiddenError(
                 f"phase {phase} of {operator!r}: {why_hidden(by)} Say --why to begin it."
             )
-        return begin_phase(connection, operator, task, phase, document, by=by, why=why)
+        return begin_phase(connection, operator, task, phase, document, by=by, why=why, now=now)
     training = read_training(connection, operator, task, document)
     earlier = [each for each in training.phases[: PHASES.index(phase)] if each.state != "passed"]
     renewed = training.certificates and phase == document.retraining
@@ -186,7 +186,7 @@ def begin(
             f"phase {phase}, got {earlier[0].phase} before it that is {earlier[0].state} "
             f"({earlier[0].words}); expected it passed. Say --why to begin all the same."
         )
-    return begin_phase(connection, operator, task, phase, document, by=by, why=why)
+    return begin_phase(connection, operator, task, phase, document, by=by, why=why, now=now)
 
 
 def certify(
