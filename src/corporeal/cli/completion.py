@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -18,6 +19,7 @@ from typing import Any
 import corporeal
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.files import atomic_file
+from corporeal.words import UNSHOWN, show_plainly
 
 VARIABLE = "_CORPOREAL_COMPLETE"
 """Set by the shell that asks; the words until the cursor are the arguments."""
@@ -42,6 +44,9 @@ _CHOICES = {
     "VIEW": ("flat", "hierarchical"),
 }
 _MOST = 50
+# In quotes too a shell acts upon these, where its user has only pressed Tab and Enter; a sign that
+# is one of a query, such as !=, is none of them.
+_ACTIVE = re.compile(r"[\n\t$`\\']|!(?![=( ])")
 _RC_FILES = {"bash": "~/.bashrc", "zsh": "~/.zshrc", "fish": "~/.config/fish/config.fish"}
 
 _BASH = """
@@ -110,12 +115,17 @@ def install(shell: str, read: ReadCommand) -> Path:
 
 
 def answer(words: Sequence[str], read: ReadCommand) -> str:
-    """A line for everything that could stand where the last word does: it, a tab, what it is."""
+    """A line for everything that could stand where the last word does: it, a tab, what it is.
+
+    Names may come from files of strangers: one that a terminal or a shell would obey is left out.
+    """
     before, begun = list(words[:-1]), words[-1] if words else ""
     lines = []
     for text, about in _candidates(before, begun, read):
-        if text.startswith(begun):
-            lines.append(f"{text}\t{' '.join(about.split())}" if about else text)
+        added = text[len(begun) :]
+        if text.startswith(begun) and not (UNSHOWN.search(text) or _ACTIVE.search(added)):
+            what = show_plainly(" ".join(about.split()))
+            lines.append(f"{text}\t{what}" if what else text)
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -70,8 +70,18 @@ def emphasise(first: object, rest: str = "", *, style: str = "bold") -> Text:
 def print_json(values: Any) -> None:
     """The result as JSON, alone on standard output."""
     text = json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False, default=_plain)
-    shown = UNSHOWN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
-    sys.stdout.write(f"{shown}\n")
+    sys.stdout.write(f"{_escape_unshown(text)}\n")
+
+
+def print_json_line(values: Any) -> None:
+    """One of many results as a line of JSON, at once."""
+    text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_plain)
+    sys.stdout.write(f"{_escape_unshown(text)}\n")
+    sys.stdout.flush()
+
+
+def _escape_unshown(text: str) -> str:
+    return UNSHOWN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:

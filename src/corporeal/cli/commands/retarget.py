@@ -42,7 +42,7 @@ from corporeal.retargeting.reader import ClipHints, readers
 from corporeal.retargeting.settings import POLICIES, RetargetSettings
 from corporeal.retargeting.tracking import open_policy
 from corporeal.runner import run, runner_of
-from corporeal.words import counted
+from corporeal.words import counted, show_plainly
 
 _hint = partial(option, rich_help_panel="What the file does not say")
 _beside = partial(option, rich_help_panel="Beside the episode")
@@ -196,7 +196,7 @@ def _print_draft(robot: Embodiment, *, as_json: bool) -> None:
     else:
         typer.echo(yaml.safe_dump(document, sort_keys=False), nl=False)
         for sentence in draft.missing:
-            typer.echo(f"# missing {sentence}")
+            typer.echo(f"# missing {show_plainly(' '.join(sentence.split()))}")
     if draft.missing:
         count = counted(len(draft.missing), "thing")
         message = f"the map is a part of one: {count} could not be told"

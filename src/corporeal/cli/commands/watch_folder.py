@@ -6,7 +6,6 @@ import hashlib
 import json
 import shutil
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -22,7 +21,7 @@ from corporeal.catalog.workspace import Workspace
 from corporeal.cli.arrivals import ArrivalLog, FolderArrival, FolderScan, format_name, is_rosbag
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import Robot, SourceRate
-from corporeal.cli.output import COLOURS, AsJson, console
+from corporeal.cli.output import COLOURS, AsJson, console, print_json_line
 from corporeal.cli.sources import opener_of
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.episode.file import list_episode_files
@@ -230,8 +229,7 @@ def _stop_on_signal(stack: ExitStack) -> threading.Event:
 
 def _print(told: ArrivalResult, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(f"{json.dumps(told.to_json(), ensure_ascii=False)}\n")
-        sys.stdout.flush()
+        print_json_line(told.to_json())
         return
     page = console()
     colour = {"taken": "green", "refused": "red", "waiting": "dim"}[told.status]
