@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +15,13 @@ from tests.catalog.entries import changed, entry
 
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import add_episodes
+from corporeal.catalog.people import (
+    add_operator,
+    give_certificate,
+    open_certification,
+    place_episodes,
+    require_certificates,
+)
 from corporeal.catalog.permission import Actor, PermissionDeniedError
 from corporeal.catalog.tables import CAMPAIGN_CARD
 from corporeal.errors import UnknownNameError
@@ -23,10 +31,12 @@ from corporeal.operations.campaign import (
     close_campaign,
     create_campaign,
     find_campaign,
+    hide_people,
     next_card,
     open_cards,
     read_progress,
     refuse_card,
+    shown_levels,
     take_card,
     wilson,
 )
@@ -57,14 +67,14 @@ def begin(database: Database, protocol: Protocol, episodes: int) -> None:
 
 
 def record(database: Database, card: EpisodeCard, number: int, operator: str,
-           verdict: str = "accepted", success: bool = True) -> None:  # fmt: skip
+           verdict: str = "accepted", success: bool = True, **facts: Any) -> None:  # fmt: skip
     """The episode that follows a card, as the recorder and the gates leave it."""
     with database.write() as connection:
         campaign = find_campaign(connection, card.campaign)
         take_card(connection, card.id)
         made = changed(
             entry(number), metadata=card.facts(campaign.protocol), operator=operator,
-            station="s1", verdict=verdict, success=success,
+            station="s1", verdict=verdict, success=success, **facts,
         )  # fmt: skip
         made = replace(made, findings=(), documents={})
         add_episodes(connection, [made], who="tester")
@@ -296,3 +306,45 @@ def test_cards_go_by_the_time_they_are_told(database: Database) -> None:
     assert all("2026-11-16" <= stamp < "2026-11-18" for stamp in rows)
     with pytest.raises(CatalogError, match="its time zone"):
         next_card(database, "autumn", station="s2", operator="ann", now=datetime(2026, 11, 16))
+
+
+def test_practice_fills_nothing_and_only_the_certified_get_a_card(database: Database) -> None:
+    begin(database, kitchen(), 12)
+    card = next_card(database, "autumn", station="s1", operator="zoe")
+    document = open_certification("standard")
+    with database.write() as connection:
+        task = find_campaign(connection, "autumn").protocol.task.name
+        add_operator(connection, "ann", by=LEAD)
+        require_certificates(connection, task, document, by=LEAD)
+        give_certificate(connection, "ann", task, document, by=LEAD, evidence={}, why="a test")
+    record(database, card, 0, "zoe", task=task, recorded_ns=time.time_ns())
+    with database.write() as connection:
+        assert place_episodes(connection, [entry(0).row.id], who="tester")
+    told = progress(database)
+    assert (told.accepted, told.practice, told.operators) == (0, 1, {})
+    assert {(each.accepted, each.tried) for each in told.levels} == {(0, 0)}
+    assert next_card(database, "autumn", station="s1", operator="ann").number == 1
+    with pytest.raises(CampaignError, match=r"zoe: no certificate for .*would be practice"):
+        next_card(database, "autumn", station="s2", operator="zoe")
+    with pytest.raises(CampaignError, match="operator, got none"):
+        next_card(database, "autumn", station="s2")
+
+
+def test_whoever_may_not_see_people_sees_none_in_a_campaign(database: Database) -> None:
+    rules = kitchen()
+    people = Factor(name="who", levels=PEOPLE, field="variation.operator_id")
+    begin(database, rules.model_copy(update={"factors": (*rules.factors, people)}), 12)
+    card = next_card(database, "autumn", operator="ann")
+    record(database, card, 0, "ann")
+    told, everybody = progress(database), Actor("lena", "lead", privacy="managed")
+    assert hide_people(told, everybody) == told
+    assert told.operators == {"ann": 1}
+    for actor in (LEAD, replace(LEAD, privacy="self"), Actor("vi", "viewer", privacy="managed")):
+        shown = hide_people(told, actor)
+        assert shown.operators == {}
+        assert not any(f"'{name}'" in repr((shown.levels, shown.told, shown.few_operators))
+                       for name in PEOPLE)  # fmt: skip
+        assert set(shown_levels(told.campaign, card.levels, actor)) == {"object", "surface", "room"}
+    own = Actor("ann-a", "operator", privacy="self", operator="ann")
+    assert hide_people(told, own).operators == {"ann": 1}
+    assert hide_people(told, replace(own, operator="ben")).operators == {}

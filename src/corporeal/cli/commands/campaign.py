@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from math import degrees
 from typing import Annotated, Any
 
+from corporeal.catalog.people import note_view
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
 from corporeal.cli.workspaces import (
@@ -20,10 +22,12 @@ from corporeal.operations.campaign import (
     close_campaign,
     create_campaign,
     find_campaign,
+    hide_people,
     next_card,
     open_cards,
     read_progress,
     refuse_card,
+    shown_levels,
 )
 from corporeal.protocol import open_protocol
 from corporeal.protocol.card import EpisodeCard
@@ -88,18 +92,24 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
 
     Example: [bold]corporeal campaign show autumn[/bold]
     """
-    with read_catalog(root, "read") as connection:
-        told = read_progress(connection, find_campaign(connection, name))
-        cards = open_cards(connection, name)
+    with write_catalog(root, "read") as (connection, actor):
+        told = hide_people(read_progress(connection, find_campaign(connection, name)), actor)
+        cards = [(station, card, shown_levels(told.campaign, card.levels, actor))
+                 for station, card in open_cards(connection, name)]  # fmt: skip
+        if told.operators:
+            one = next(iter(told.operators)) if told.hidden is not None else None
+            note_view(connection, actor, what=f"campaign {name}", operator=one)
     if as_json:
         print_json({**_facts(told), "cards": [
-            {"station": station, "card": card} for station, card in cards
+            {"station": station, "card": asdict(card) | {"levels": levels}}
+            for station, card, levels in cards
         ]})  # fmt: skip
         return
     page = console()
     page.print(
         f"{name}: {told.accepted} of {counted(told.campaign.episodes, 'episode')} accepted, "
-        f"{told.rejected} rejected, {told.unchecked} unchecked", markup=False,
+        f"{told.rejected} rejected, {told.unchecked} unchecked"
+        + (f", {told.practice} practice" if told.practice else ""), markup=False,
     )  # fmt: skip
     table = make_table("", "level", "accepted", "planned", "rejected", "success",
                        right=("accepted", "planned", "rejected"))  # fmt: skip
@@ -117,8 +127,8 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
     page.print(table)
     for line in _unknown(told):
         page.print(line, soft_wrap=True, markup=False)
-    for station, card in cards:
-        page.print(f"at {station or 'a station without a name'}: {_levels(card)}", markup=False,
+    for station, _, levels in cards:
+        page.print(f"at {station or 'a station without a name'}: {_levels(levels)}", markup=False,
                    soft_wrap=True)  # fmt: skip
 
 
@@ -163,7 +173,7 @@ def close(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> 
 def card_lines(card: EpisodeCard) -> Iterator[str]:
     """A card for people at a terminal."""
     yield f"episode {card.number} of {card.planned}: {card.instruction}"
-    yield f"  {_levels(card)}"
+    yield f"  {_levels(card.levels)}"
     for change in card.changes:
         yield f"  change {change}"
     if card.asked is not None:
@@ -176,8 +186,8 @@ def card_lines(card: EpisodeCard) -> Iterator[str]:
         yield f"  never: {each}"
 
 
-def _levels(card: EpisodeCard) -> str:
-    return ", ".join(f"{name} {level}" for name, level in card.levels.items())
+def _levels(levels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in levels.items())
 
 
 def _unknown(told: CampaignProgress) -> Iterator[str]:
@@ -196,6 +206,8 @@ def _unknown(told: CampaignProgress) -> Iterator[str]:
     if told.operators:
         people = [f"{name} {count}" for name, count in told.operators.items()]
         yield f"operators: {', '.join(people)}"
+    if told.hidden is not None:
+        yield f"figures of single operators are {told.hidden}"
 
 
 def _facts(told: CampaignProgress, *, brief: bool = False) -> dict[str, Any]:
@@ -203,7 +215,7 @@ def _facts(told: CampaignProgress, *, brief: bool = False) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "campaign": campaign.name, "protocol": campaign.protocol.reference,
         "episodes": campaign.episodes, "accepted": told.accepted, "rejected": told.rejected,
-        "unchecked": told.unchecked, "closed_at": campaign.closed_at,
+        "unchecked": told.unchecked, "practice": told.practice, "closed_at": campaign.closed_at,
     }  # fmt: skip
     if brief:
         return facts
@@ -211,7 +223,7 @@ def _facts(told: CampaignProgress, *, brief: bool = False) -> dict[str, Any]:
         "levels": told.levels, "pairs": told.told.pairs, "pairs_missing": told.told.missing,
         "confounded": [{"first": one, "second": other, "cramers_v": strength}
                        for one, other, strength in told.confounded],
-        "operators": told.operators, "few_operators": told.few_operators,
+        "operators": told.operators, "few_operators": told.few_operators, "hidden": told.hidden,
     }  # fmt: skip
 
 

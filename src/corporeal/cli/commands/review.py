@@ -25,6 +25,7 @@ from corporeal.operations.review import (
     create_review,
     decide,
     find_item,
+    hide_operators,
     items_of,
     progress_of,
     review_of,
@@ -105,10 +106,13 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
 
     Example: [bold]corporeal review show monday[/bold]
     """
-    with read_catalog(root, "read") as connection:
+    with (
+        enter_workspace(root, "read") as (workspace, actor),
+        workspace.database.read() as connection,
+    ):
         review = review_of(connection, name)
         progress = progress_of(connection, review)
-        items = items_of(connection, review)
+        items = hide_operators(items_of(connection, review), actor)
         numbers = numbers_of(connection, [item.episode for item in items])
     if as_json:
         print_json(_plain(review, progress) | {"episodes": items})

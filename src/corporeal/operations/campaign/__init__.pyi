@@ -11,5 +11,7 @@ from .cards import refuse_card as refuse_card
 from .cards import take_card as take_card
 from .progress import CampaignProgress as CampaignProgress
 from .progress import LevelProgress as LevelProgress
+from .progress import hide_people as hide_people
 from .progress import read_progress as read_progress
+from .progress import shown_levels as shown_levels
 from .progress import wilson as wilson

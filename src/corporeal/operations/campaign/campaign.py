@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sqlalchemy import Connection, insert, select, update
@@ -17,7 +17,15 @@ from corporeal.catalog.audit import Change, now, record, stamp_of
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import DocumentRow, find_document, keep_document
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.query import PRESENT, And, Comparison, Condition, MetadataField, read_fields
+from corporeal.catalog.query import (
+    PRESENT,
+    And,
+    Comparison,
+    Condition,
+    Known,
+    MetadataField,
+    read_fields,
+)
 from corporeal.catalog.tables import CAMPAIGN
 from corporeal.errors import UnknownNameError
 from corporeal.operations.outcome import CONDITIONS
@@ -26,6 +34,7 @@ from corporeal.protocol.coverage import OPERATOR, Factor
 from corporeal.protocol.design import DesignSpace, Rows, design_space, make_design
 from corporeal.units import SECOND_NS
 
+Outcome = Literal["accepted", "rejected", "unchecked", "practice"]
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MORNING, AFTERNOON = "morning", "afternoon"
 _NOON = 13
@@ -67,7 +76,11 @@ class Campaign:
 
 @dataclass(frozen=True)
 class CampaignEpisode:
-    """An episode of a campaign by its levels; `outcome` is accepted, rejected or unchecked."""
+    """An episode of a campaign by its levels.
+
+    Of outcome practice is what was recorded without the certificate that its task asks for: it
+    counts for nothing, whatever became of it.
+    """
 
     levels: Mapping[str, str]
     values: Mapping[str, Mapping[str, float]]
@@ -75,7 +88,7 @@ class CampaignEpisode:
     operator: str | None
     station: str | None
     recorded_ns: int | None
-    outcome: str
+    outcome: Outcome
     success: bool | None
 
     @property
@@ -175,12 +188,13 @@ def _collected(connection: Connection, campaign: Campaign) -> Iterator[CampaignE
                for axis in each.axes]  # fmt: skip
     rejected = [CONDITIONS["quarantined"], CONDITIONS["failed"]]
     rows = read_fields(
-        connection, "operator", "station", "recorded", "success", CONDITIONS["accepted"],
-        *rejected, MetadataField("card.id"), *texts, *numbers,
+        connection, "operator", "station", "recorded", "success", Known("practice", True),
+        CONDITIONS["accepted"], *rejected, MetadataField("card.id"), *texts, *numbers,
         where=campaign.condition, order="recorded",
     )  # fmt: skip
-    for operator, station, recorded_ns, success, is_good, quarantined, failed, card, *rest in rows:
-        values = iter(rest)
+    for row in rows:
+        operator, station, recorded_ns, success, *judged, card = row[:9]
+        values = iter(row[9:])
         levels: dict[str, str] = {}
         for factor in factors:
             stated = [next(values) for _ in _paths(factor)]
@@ -190,9 +204,17 @@ def _collected(connection: Connection, campaign: Campaign) -> Iterator[CampaignE
             if level is not None:
                 levels[factor.name] = str(level)
         placed = {each.name: {axis: next(values) for axis in each.axes} for each in spreads}
-        outcome = "accepted" if is_good else "rejected" if quarantined or failed else "unchecked"
-        yield CampaignEpisode(levels, placed, card, operator, station, recorded_ns, outcome,
-                              None if success is None else bool(success))  # fmt: skip
+        yield CampaignEpisode(levels, placed, card, operator, station, recorded_ns,
+                              _outcome(*judged), None if success is None else bool(success)
+                              )  # fmt: skip
+
+
+def _outcome(is_practice: bool, is_good: bool, is_quarantined: bool, is_failed: bool) -> Outcome:
+    if is_practice:
+        return "practice"
+    if is_good:
+        return "accepted"
+    return "rejected" if is_quarantined or is_failed else "unchecked"
 
 
 def _paths(factor: Factor) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from corporeal.catalog.audit import Change, record, stamp_of
 from corporeal.catalog.database import Database
+from corporeal.catalog.people import certified_tasks, list_certificates, reason_for
 from corporeal.catalog.tables import CAMPAIGN_CARD
 from corporeal.episode import new_id
 from corporeal.errors import UnknownNameError
@@ -88,13 +89,15 @@ def next_card(
 
     Balanced over the accepted episodes so far, rare combinations first, neither the operator nor
     the time of day confounded with the levels, and with few changes of scene. Raises CampaignError
-    where there is nothing for this operator to do, DesignError where the rules cannot be kept.
+    where there is nothing for this operator to do, or where what they record would be practice;
+    DesignError where the rules cannot be kept.
     What depends on the time goes by `now`, the clock's where it is not said.
     """
     moment = now or datetime.now(UTC)
     stamp = stamp_of(moment)
     with database.read() as connection:
         campaign = find_campaign(connection, name)
+        _check_certificate(connection, campaign, operator, stamp)
         episodes, cards = collected(connection, campaign), _cards(connection, name)
     if campaign.closed_at is not None:
         raise CampaignError(f"campaign {name} is closed. Choose another: corporeal campaign list.")
@@ -176,7 +179,7 @@ class _Room:
         self._campaign, self._episodes, self._operator = campaign, episodes, operator
         self._now = now
         space = campaign.space
-        good = [each for each in episodes if each.outcome != "rejected"]
+        good = [each for each in episodes if each.outcome in ("accepted", "unchecked")]
         self.done: Rows = done_rows(campaign, good)
         self._good = good
         known = {each.card for each in episodes}
@@ -275,6 +278,30 @@ class _Room:
             f"nothing is left for {self._operator} in {self._campaign.name}; planned are still: "
             f"{listed(counts)}. Let one of them record."
         )
+
+
+def _check_certificate(
+    connection: Connection, campaign: Campaign, operator: str | None, stamp: str
+) -> None:
+    """Raise CampaignError where the task asks for a certificate that this operator has not."""
+    task = campaign.protocol.task.name
+    rules = certified_tasks(connection)
+    if task not in rules:
+        return
+    certificates = list_certificates(connection, operator=operator, task=task)
+    reason = reason_for(task, operator, stamp, rules, certificates)
+    if reason is None:
+        return
+    if operator is None:
+        raise CampaignError(
+            f"operator, got none; expected one with a certificate for {task}, or the episode would "
+            "be practice. Name whoever records: --operator."
+        )
+    raise CampaignError(
+        f"{operator}: {reason} for {task}; expected one that holds, or the episode would be "
+        f"practice and fill nothing of {campaign.name}. Certify them: corporeal operator certify "
+        f"{operator} {task}; or let them practise without --campaign."
+    )
 
 
 def _changes(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import Connection
 
+from corporeal.catalog.people import PERSON_KEYS
+from corporeal.catalog.permission import Actor, sees_everybody, sees_person, why_hidden
 from corporeal.operations.campaign.campaign import (
     Campaign,
     CampaignEpisode,
@@ -47,17 +49,21 @@ class LevelProgress:
 class CampaignProgress:
     """A campaign at one moment. `told` is about accepted episodes; `context` are factors that go
     with the operator, the station or the time of day more than they should, worst first;
-    `few_operators` are levels that were collected with fewer people than the protocol asks for."""
+    `few_operators` are levels that were collected with fewer people than the protocol asks for.
+    Episodes of the practice partition are only counted. `hidden` says why figures of single
+    operators are not in it, where they are not."""
 
     campaign: Campaign
     accepted: int
     rejected: int
     unchecked: int
+    practice: int
     levels: tuple[LevelProgress, ...]
     told: DesignJudgement
     context: tuple[tuple[str, str, float], ...]
     operators: Mapping[str, int]
     few_operators: tuple[tuple[str, str, int], ...]
+    hidden: str | None = None
 
     @property
     def share(self) -> float:
@@ -85,12 +91,50 @@ def read_progress(connection: Connection, campaign: Campaign) -> CampaignProgres
         counts["accepted"],
         counts["rejected"],
         counts["unchecked"],
+        counts["practice"],
         tuple(_levels(campaign, episodes)),
         judge(campaign.space, done_rows(campaign, good)),
         _context(campaign, good),
         dict(operators.most_common()),
         tuple(_few_operators(campaign, good)),
     )
+
+
+def hide_people(told: CampaignProgress, actor: Actor) -> CampaignProgress:
+    """The same without the figures of single operators that are not shown to this actor."""
+    if sees_everybody(actor):
+        return told
+    people = _people_factors(told.campaign)
+    shown = {name: count for name, count in told.operators.items() if sees_person(actor, name)}
+    judged = replace(
+        told.told,
+        missing=tuple(each for each in told.told.missing if not {each.first, each.second} & people),
+        balance=tuple(each for each in told.told.balance if each.factor not in people),
+        few_operators=tuple(each for each in told.told.few_operators if each[0] not in people),
+    )
+    return replace(
+        told,
+        told=judged,
+        levels=tuple(each for each in told.levels
+                     if each.factor not in people or sees_person(actor, each.level)),
+        operators=shown,
+        few_operators=tuple(each for each in told.few_operators if each[0] not in people),
+        hidden=why_hidden(actor),
+    )  # fmt: skip
+
+
+def shown_levels(campaign: Campaign, levels: Mapping[str, str], actor: Actor) -> dict[str, str]:
+    """The levels of one card without whoever is not shown to this actor."""
+    people = _people_factors(campaign)
+    return {factor: level for factor, level in levels.items()
+            if factor not in people or sees_person(actor, level)}  # fmt: skip
+
+
+def _people_factors(campaign: Campaign) -> set[str]:
+    """The factors whose levels are people."""
+    fields = ((each.name, each.field or each.name) for each in campaign.protocol.factors)
+    return {name for name, field in fields
+            if name in PERSON_KEYS or PERSON_KEYS & set(field.split("."))}  # fmt: skip
 
 
 def wilson(successes: int, tried: int) -> tuple[float, float]:
@@ -108,7 +152,8 @@ def _levels(campaign: Campaign, episodes: Sequence[CampaignEpisode]) -> list[Lev
     rows = []
     for factor in campaign.protocol.factors:
         for level in factor.levels:
-            here = [each for each in episodes if each.levels.get(factor.name) == level]
+            here = [each for each in episodes if each.levels.get(factor.name) == level
+                    and each.outcome != "practice"]  # fmt: skip
             counts = Counter(each.outcome for each in here)
             judged = [each for each in here if each.success is not None]
             successes = sum(bool(each.success) for each in judged)

@@ -16,6 +16,7 @@ from .decision import undo as undo
 from .queue import ReviewItem as ReviewItem
 from .queue import count_taken_by_others as count_taken_by_others
 from .queue import find_item as find_item
+from .queue import hide_operators as hide_operators
 from .queue import items_about as items_about
 from .queue import items_of as items_of
 from .queue import recent_decisions as recent_decisions

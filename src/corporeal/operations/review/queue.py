@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.query import DAY_NS, PRESENT, And, episode_meets, read_fields
 from corporeal.catalog.tables import REVIEW_ITEM
 from corporeal.operations.review.review import NEIGHBOUR, SEEN_SHARE, Review
+from corporeal.operations.review.sample import hide_operator
 from corporeal.operations.scope import equals, on_days
 
 TAKEN_FOR = timedelta(minutes=10)
@@ -58,6 +59,11 @@ class QueueTurn:
 
     item: ReviewItem | None
     after: str | None
+
+
+def hide_operators(items: Iterable[ReviewItem], actor: Actor) -> list[ReviewItem]:
+    """Episodes side by side, without the operators that are not shown to whoever asks."""
+    return [replace(each, stratum=hide_operator(each.stratum, actor)) for each in items]
 
 
 def take_next(

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
+from corporeal.catalog.permission import Actor, sees_person
 from corporeal.catalog.query import (
     PRESENT,
     And,
@@ -83,6 +84,7 @@ FACTORS = ("operator", "station", "hour", "variant")
 DEFAULT_SHARE = 0.12
 _LONGEST, _MOST_PARTS = 60, 4
 UNKNOWN = "unknown"
+_BETWEEN, _EVERYTHING = " · ", "all"
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,14 @@ def variant_of(task: str | None, metadata: Mapping[str, Any]) -> str:
         value for _, value in sorted(varied.items()) if isinstance(value, str) and value
     ] if isinstance(varied, Mapping) else []  # fmt: skip
     return " ".join([task or UNKNOWN, *words[:_MOST_PARTS]])[:_LONGEST]
+
+
+def hide_operator(stratum: str, actor: Actor) -> str:
+    """The name of a stratum without whose episodes it has, where those are not shown."""
+    operator, _, rest = stratum.partition(_BETWEEN)
+    if stratum in ("", _EVERYTHING) or sees_person(actor, operator):
+        return stratum
+    return rest or "one operator"
 
 
 def size_of(lot: int, share: float) -> int:
@@ -182,7 +192,7 @@ def allocate(sizes: Mapping[str, int], total: int, chance: random.Random) -> dic
 def _grouped(candidates: Sequence[LotEpisode], depth: int) -> dict[str, list[LotEpisode]]:
     groups: dict[str, list[LotEpisode]] = {}
     for each in candidates:
-        groups.setdefault(" · ".join(each.levels[:depth]) or "all", []).append(each)
+        groups.setdefault(_BETWEEN.join(each.levels[:depth]) or _EVERYTHING, []).append(each)
     return groups
 
 

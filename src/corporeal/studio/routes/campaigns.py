@@ -10,12 +10,15 @@ from corporeal.operations.campaign import (
     CampaignProgress,
     campaigns,
     find_campaign,
+    hide_people,
     open_cards,
     read_progress,
+    shown_levels,
 )
 from corporeal.operations.scope import Scope
 from corporeal.studio.authentication import Reader
 from corporeal.studio.context import StudioDep
+from corporeal.studio.people_view import log_view
 
 ROUTER = APIRouter(tags=["campaigns"])
 _MOST_MISSING = 200
@@ -30,6 +33,7 @@ class CampaignLine(BaseModel):
     accepted: int
     rejected: int
     unchecked: int
+    practice: int
     created_at: str
     closed_at: str | None
     query: str
@@ -81,7 +85,10 @@ class StationCard(BaseModel):
 
 
 class CampaignFacts(BaseModel):
-    """How far a campaign is; `missing` has the first of `pairs_missing`."""
+    """How far a campaign is; `missing` has the first of `pairs_missing`.
+
+    `hidden` says why figures of single operators are not shown to whoever asks.
+    """
 
     line: CampaignLine
     factors: list[CampaignFactor]
@@ -93,6 +100,7 @@ class CampaignFacts(BaseModel):
     operators: dict[str, int]
     greatest_share: float
     cards: list[StationCard]
+    hidden: str | None
 
 
 @ROUTER.get("/campaigns")
@@ -103,11 +111,14 @@ def list_campaigns(studio: StudioDep, _: Reader) -> list[CampaignLine]:
 
 
 @ROUTER.get("/campaigns/{name}")
-def show_campaign(name: str, studio: StudioDep, _: Reader) -> CampaignFacts:
-    """The coverage of a campaign, counted on accepted episodes."""
+def show_campaign(name: str, studio: StudioDep, actor: Reader) -> CampaignFacts:
+    """The coverage of a campaign, counted on accepted episodes; people where they may be shown."""
     with studio.workspace.database.read() as connection:
-        told = read_progress(connection, find_campaign(connection, name))
+        told = hide_people(read_progress(connection, find_campaign(connection, name)), actor)
         cards = open_cards(connection, name)
+    if told.operators:
+        one = next(iter(told.operators)) if told.hidden is not None else None
+        log_view(studio, actor, what=f"campaign {name}", operator=one)
     factors: dict[str, list[CampaignLevel]] = {}
     for each in told.levels:
         shown = {field: getattr(each, field) for field in CampaignLevel.model_fields}
@@ -126,7 +137,11 @@ def show_campaign(name: str, studio: StudioDep, _: Reader) -> CampaignFacts:
         few_operators=[f"{factor} {level}" for factor, level, _ in told.few_operators],
         operators=dict(told.operators),
         greatest_share=told.campaign.protocol.operators.greatest_share,
-        cards=[StationCard(station=station, levels=dict(card.levels)) for station, card in cards],
+        cards=[
+            StationCard(station=station, levels=shown_levels(told.campaign, card.levels, actor))
+            for station, card in cards
+        ],
+        hidden=told.hidden,
     )
 
 
@@ -139,6 +154,7 @@ def _line(told: CampaignProgress) -> CampaignLine:
         accepted=told.accepted,
         rejected=told.rejected,
         unchecked=told.unchecked,
+        practice=told.practice,
         created_at=campaign.created_at,
         closed_at=campaign.closed_at,
         query=Scope().query(Comparison("metadata.card.campaign", "=", campaign.name)),

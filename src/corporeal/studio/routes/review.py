@@ -30,6 +30,7 @@ from corporeal.operations.review import (
     count_taken_by_others,
     create_review,
     decide,
+    hide_operators,
     items_about,
     items_of,
     preview,
@@ -201,13 +202,13 @@ def make_review(studio: StudioDep, actor: Judge, asked: NewReview) -> ReviewFact
 
 
 @ROUTER.get("/reviews/{name}")
-def one_review(name: str, studio: StudioDep, _: Reader) -> ReviewItems:
-    """A review and its episodes, at most a thousand of them."""
+def one_review(name: str, studio: StudioDep, actor: Reader) -> ReviewItems:
+    """A review and its episodes, at most a thousand of them; whose, where that may be shown."""
     with studio.workspace.database.read() as connection:
         review = review_of(connection, name)
         return ReviewItems(
             review=_progress(connection, review),
-            items=list(items_of(connection, review)),
+            items=hide_operators(items_of(connection, review), actor),
         )
 
 
@@ -222,7 +223,7 @@ def next_item(name: str, studio: StudioDep, actor: Reviewer, wish: NextItem) -> 
             review=_progress(connection, review),
             item=turn.item,
             after=turn.after,
-            recent=list(recent_decisions(connection, review, by=actor)),
+            recent=hide_operators(recent_decisions(connection, review, by=actor), actor),
             others=count_taken_by_others(connection, review, by=actor),
             reasons=list(REASONS),
         )

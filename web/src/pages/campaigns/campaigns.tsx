@@ -87,7 +87,8 @@ function Progress({ line }: { line: CampaignLine }) {
         </b>{" "}
         accepted
         {line.rejected > 0 && `, ${line.rejected} rejected`}
-        {line.unchecked > 0 && `, ${line.unchecked} unchecked`}.{" "}
+        {line.unchecked > 0 && `, ${line.unchecked} unchecked`}
+        {line.practice > 0 && `, ${line.practice} practice (no certificate)`}.{" "}
         <Link href={browseAddress(line.query) ?? "/episodes"}>See them</Link>
       </p>
     </>
@@ -217,11 +218,12 @@ function Unknown({ facts }: { facts: CampaignFacts }) {
 
 function Operators({ facts }: { facts: CampaignFacts }) {
   const rows = Object.entries(facts.operators);
-  if (!rows.length) return null;
+  if (!rows.length && !facts.hidden) return null;
   const most = Math.floor(facts.greatest_share * facts.line.episodes + 1e-9);
   return (
     <Side title="Operators">
       <p className="muted">Nobody makes more than {most} of this campaign.</p>
+      {facts.hidden && <p className="muted">Figures of single operators are {facts.hidden}</p>}
       <ul className="campaign-people">
         {rows.map(([name, episodes]) => (
           <li key={name}>
