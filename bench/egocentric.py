@@ -155,7 +155,7 @@ def truth(seeds: int) -> list[str]:
 def gaps(capture: Path, seeds: int) -> list[str]:
     """E-d: gaps and glitches planted in a real capture, found; nothing long is filled."""
     whole = list(read_inputs(capture))
-    found = planted = false = frames = filled = 0
+    found = planted = false = frames = filled = grips = 0
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         for share in (0.001, 0.01, 0.05):
@@ -174,10 +174,11 @@ def gaps(capture: Path, seeds: int) -> list[str]:
                 frames += int(fine.sum())
                 false += int((fine & (track.seen == NOT_SEEN)).sum())
                 filled += _long_fills(was & ~bad[side], track.seen > NOT_SEEN, times)
+                grips += _long_fills(was & ~bad[side], np.isfinite(track.opening), times)
     return [
         f"E-d glitches: {found} of {planted} found ({found / max(planted, 1):.1%}, "
         f"target 99 %); good frames lost {false / max(frames, 1):.2%} (target 0.5 %); "
-        f"gaps over 0.1 s filled: {filled}"
+        f"gaps over 0.1 s filled: {filled}, their openings: {grips}"
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,11 @@ def write_episode(
     seconds: float = 1.0,
     size: tuple[int, int] = (48, 64),
     outcome: bool | None = True,
+    facts: Mapping[str, Any] | None = None,
 ) -> Path:
     """An episode of the workload: 29 joints, cameras, depth, tactile maps, an instruction."""
     workload = Workload(open_robot(ROBOT), duration_s=seconds, seed=seed, size=size)
-    metadata: dict[str, Any] = dict(workload.metadata)
+    metadata: dict[str, Any] = {**workload.metadata, **(facts or {})}
     if outcome is not None:
         metadata["outcome"] = {"success": outcome}
     with EpisodeWriter(path, schema=workload.schema, embodiment=workload.embodiment,

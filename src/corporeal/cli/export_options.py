@@ -59,6 +59,9 @@ RecipeFile = Annotated[
     Path | None, option("A recipe document: names, groups and delays of streams.")
 ]
 Smoke = Annotated[bool, option("Train on the first 100 episodes before the rest.", "--smoke-train")]
+SeenOnly = Annotated[
+    bool, option("Leave out stretches in which hands that the robot follows were not seen.")
+]
 Sides = Annotated[bool, option("Keep full-rate sidecar files.")]
 SplitName = Annotated[list[str] | None, option("A split of the release; repeatable.", "--split")]
 Push = Annotated[
@@ -101,6 +104,7 @@ class ExportChoices:
     robot: Robot = None
     smoke: Smoke = False
     sides: Sides = True
+    seen_only: SeenOnly = False
     verify: Verify = True
     python: Python = None
     push: Push = None
@@ -121,6 +125,7 @@ class ExportChoices:
             include=tuple(self.include or ()),
             exclude=tuple(self.exclude or ()),
             sides=self.sides,
+            seen_only=self.seen_only,
             episodes=tuple(numbers_of(self.episodes)) if self.episodes is not None else None,
             weights=self._given_weights,
             on=self.on,

@@ -248,6 +248,8 @@ JOINTS: Final = "joints"
 """Which joint each column is."""
 STREAM_RATES: Final = "stream_rates"
 """What of the rates of single streams, where each is only what its own stamps come to."""
+NOT_SEEN: Final = "not_seen"
+"""Of a segment, what nobody saw in it, such as left_hand: what follows it stands still there."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +266,8 @@ class CollectionSegment:
 
     `source` is who or what moved the robot, such as a policy or a headset. In a correction of a
     policy, `policy_action` and `human_action` are the streams that hold what
-    the policy wanted and what the person did.
+    the policy wanted and what the person did. `not_seen` is what nobody saw in it, such as
+    left_hand: the robot that follows it waits there, and shows nothing to learn from.
     """
 
     start_ns: int
@@ -274,6 +277,7 @@ class CollectionSegment:
     note: str | None = None
     policy_action: tuple[str, ...] = ()
     human_action: tuple[str, ...] = ()
+    not_seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -397,6 +401,7 @@ def _segments(segments: Any) -> Iterator[CollectionSegment]:
                 _text(segment.get("note")),
                 _paths(segment.get("policy_action")),
                 _paths(segment.get("human_action")),
+                _paths(segment.get(NOT_SEEN)),
             )
 
 

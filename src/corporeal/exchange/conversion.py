@@ -28,6 +28,7 @@ from corporeal.exchange.format import (
 from corporeal.exchange.layout import TableLayout, layout_of
 from corporeal.exchange.opening import open_dataset
 from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.seen_stretches import open_seen
 from corporeal.exchange.sidecar import held_streams, write_side, write_sidecar
 from corporeal.exchange.table import EpisodeTable, instructions_of, table_of
 from corporeal.exchange.training.normalisation import Normalisation, fit
@@ -111,7 +112,14 @@ def export(
     """
     options = options or ExportOptions()
     opener = source if callable(source) else partial(open_dataset, source)
-    writer_of(format_name)
+    if isinstance(writer_of(format_name), RecordingWriter) and options.seen_only:
+        raise CorporealError(
+            f"format {format_name}, got stretches that were seen; expected a format with rows, "
+            "such as lerobot. Its episodes say in their segments what was not seen."
+        )
+    if options.seen_only:
+        opener = partial(open_seen, opener, options.episodes)
+        options = replace(options, episodes=None)
     runner_of(options.on)
     dataset = opener()
     job = _plan(opener, dataset, out, format_name, options)
@@ -122,7 +130,11 @@ def export(
         _publish(job, out)
     finally:
         lock.close()
-    ledger = sum((episode.ledger for episode in written), dataset.ledger)
+    counted = list(written)
+    if options.seen_only:
+        # What its stretches have in common is in the source once.
+        counted = list({(each.source, each.origin): each for each in written}.values())
+    ledger = sum((episode.ledger for episode in counted), dataset.ledger)
     return ExportResult(out, job, written, resumed, ledger)
 
 

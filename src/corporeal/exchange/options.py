@@ -29,6 +29,9 @@ class ExportOptions:
     that of square pictures, by default as recorded. `sides` keeps beside the dataset what
     one rate cannot carry.
 
+    With `seen_only` every stretch in which all was seen that the robot follows becomes an episode
+    of its own, and the rest is left out.
+
     `episodes` are the numbers of those to write, by default all. `weights` by episode id are kept
     beside the dataset. `on` names the runner, whose workers must all see the target folder.
     """
@@ -42,6 +45,7 @@ class ExportOptions:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     sides: bool = True
+    seen_only: bool = False
     episodes: tuple[int, ...] | None = None
     weights: Mapping[str, float] | None = None
     on: str = "processes"
@@ -70,4 +74,5 @@ class ExportOptions:
 
     def to_json(self) -> dict[str, Any]:
         """What decides how a row looks, as JSON; not which episodes there are, nor who works."""
-        return {name: getattr(self, name) for name in _ROWS}
+        cut = {"seen_only": True} if self.seen_only else {}
+        return {**{name: getattr(self, name) for name in _ROWS}, **cut}

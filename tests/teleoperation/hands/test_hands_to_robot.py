@@ -11,12 +11,15 @@ import pytest
 from corporeal.embodiment import Embodiment, open_robot
 from corporeal.embodiment.collision import CollisionModel
 from corporeal.episode import Episode
+from corporeal.episode.facts import read_facts
 from corporeal.geometry import Array
 from corporeal.teleoperation.arm_model import ArmModel
 from corporeal.teleoperation.hands.hand_track import BETWEEN, NOT_SEEN, SEEN, grid_of, track_hand
 from corporeal.teleoperation.hands.hands_episode import write_episode
 from corporeal.teleoperation.hands.hands_to_robot import follow_hands, human_hand_pose
 from corporeal.teleoperation.operator_input import (
+    INDEX_TIP,
+    THUMB_TIP,
     InputError,
     InputTimes,
     OperatorHand,
@@ -96,6 +99,62 @@ def test_short_gaps_are_bridged_and_marked_and_long_ones_left_open() -> None:
     assert set(track.seen[102:138]) == {NOT_SEEN}
     assert np.isnan(track.pose[102:138]).all()
     assert track_hand(inputs, "left", times).seen.max() == NOT_SEEN
+
+
+def _pinching(inputs: list[OperatorInput], apart_m: Array) -> list[OperatorInput]:
+    """The same right hands with thumb and index finger so far apart; NaN where no tip is known."""
+    pinched = []
+    for given, apart in zip(inputs, apart_m, strict=True):
+        hand = given.right
+        if hand is not None and hand.pose is not None:
+            joints = np.full((26, 8), np.nan)
+            joints[[THUMB_TIP, INDEX_TIP], :3] = hand.pose[:3]
+            joints[INDEX_TIP, 2] += apart
+            joints[:, 3:] = (1, 0, 0, 0, 0.01)
+            hand = replace(hand, joints=joints)
+        pinched.append(replace(given, right=hand))
+    return pinched
+
+
+def test_a_grip_is_no_more_made_up_in_a_gap_than_a_place() -> None:
+    places = np.tile([0.3, -0.2, 1.3], (270, 1))
+    apart = np.where(np.arange(270) < 150, 0.1, 0.0)
+    places[100:190] = np.nan
+    apart[20:24] = apart[50:80] = np.nan
+    inputs = _pinching(_made(places), apart)
+    track = track_hand(inputs, "right", grid_of(inputs, 90.0))
+    assert np.isnan(track.opening[102:188]).all()
+    # Fingertips that nobody knew are no open hand either, however well the wrist was seen.
+    assert np.isnan(track.opening[52:78]).all()
+    assert set(track.seen[50:80]) == {SEEN}
+    assert np.allclose(track.opening[:50], 1.0)
+    assert np.allclose(track.opening[190:], 0.0)
+
+
+def test_a_slow_recording_is_not_filled_between_its_samples() -> None:
+    places = np.tile([0.3, -0.2, 1.3], (20, 1)) + 0.001 * np.arange(20)[:, None]
+    inputs = _made(places, rate_hz=2.0)
+    track = track_hand(inputs, "right", grid_of(inputs, 50.0))
+    assert (track.seen == NOT_SEEN).mean() > 0.7
+
+
+def test_an_episode_says_which_stretches_were_not_seen_and_holds_arm_and_grip_there(
+    robot: Embodiment, tmp_path: Path
+) -> None:
+    places = _circle(robot, 1.5)
+    places[45:90] = np.nan
+    inputs = _pinching(_made(places), np.where(np.arange(135) < 60, 0.1, 0.0))
+    motion = follow_hands(inputs, robot)
+    source = tmp_path / "made.json"
+    source.write_text("{}")
+    with Episode(write_episode(motion, source, tmp_path / "take.h5")) as episode:
+        stretches = read_facts(episode.metadata).segments
+        gripper = episode["actions/right_gripper_target"][:].ravel()
+    assert [stretch.not_seen for stretch in stretches] == [(), ("right_hand",), ()]
+    assert 0.48 < stretches[1].start_ns / 1e9 < 0.54
+    assert 0.94 < stretches[1].end_ns / 1e9 < 1.0
+    assert set(np.round(gripper, 6)) == {0.0, 1.0}
+    assert np.flatnonzero(gripper == 0.0)[0] / 50 > 0.97
 
 
 def test_what_no_hand_can_do_is_left_out_and_counted() -> None:

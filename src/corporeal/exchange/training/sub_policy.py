@@ -62,7 +62,7 @@ class PolicyPieces:
         whole, _ = _prepare(recording, self.policy, self.options)
         cut = {
             "policy": self.policy.name,
-            "episode": recording.id,
+            "episode": recording.metadata.get(CUT, {}).get("episode", recording.id),
             "rows": [piece.first, piece.stop],
             "span_ns": list(piece.span_ns),
             "modes": list(piece.modes),
@@ -71,7 +71,7 @@ class PolicyPieces:
         return replace(
             whole,
             id=piece.id,
-            span_ns=None if is_whole else piece.span_ns,
+            span_ns=recording.span_ns if is_whole else piece.span_ns,
             metadata={**recording.metadata, CUT: cut},
         )
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,7 @@ from corporeal.exchange.layout import (
     main_lane,
 )
 from corporeal.exchange.options import ExportOptions
+from corporeal.exchange.seen_stretches import find_stretches, seen_dataset
 from corporeal.exchange.table import EpisodeTable, table_of
 from corporeal.exchange.training.compensation import compensated, compensated_dataset
 from corporeal.exchange.training.hierarchy import SubPolicy
@@ -113,8 +114,9 @@ class EpisodeDataset:
     that make them up, by default joints, grippers and hands. `image_size` makes pictures square.
     `normalisation` is a document, or a method to fit it by. Pictures further than `tolerance_s`
     from their row are an error. `policy` gives the rows, state and action of a sub-policy alone;
-    every stretch of its modes is an episode. `compensate` names wrench streams to free of their
-    tool's weight and their bias, by the calibration that every episode must carry for it.
+    every stretch of its modes is an episode. With `seen_only` so is every stretch in which all was
+    seen that the robot follows, and the rest is left out. `compensate` names wrench streams to free
+    of their tool's weight and their bias, by the calibration that every episode must carry for it.
 
     `cache` is a folder for decoded pictures, which are put there when the dataset is made, if they
     are not there yet: more disk, several times the samples per second; delete it at will.
@@ -139,6 +141,7 @@ class EpisodeDataset:
         policy: SubPolicy | None = None,
         weights: Mapping[str, float] | Path | str | None = None,
         compensate: Sequence[str] = (),
+        seen_only: bool = False,
         tolerance_s: float | None = None,
         cache: Path | str | None = None,
         cached_bytes: int = 256 << 20,
@@ -156,6 +159,9 @@ class EpisodeDataset:
         self._tolerance_s = tolerance_s
         self._compensate = tuple(compensate)
         dataset = compensated_dataset(_open_episodes(paths), self._compensate)
+        self._stretches = find_stretches(dataset) if seen_only else None
+        if self._stretches is not None:
+            dataset = seen_dataset(dataset, self._stretches)
         first = dataset.open(0)
         options = ExportOptions(
             rate_hz=rate_hz, view="hierarchical" if mode else "flat", image_size=image_size,
@@ -332,11 +338,20 @@ class EpisodeDataset:
         return rows
 
     def _cut(self, number: int) -> Callable[[Recording], Recording]:
-        found = self._pieces
-        if found is None:
-            return partial(compensated, names=self._compensate)
-        piece = found.pieces[number]
-        return lambda recording: found.open(compensated(recording, self._compensate), piece)
+        """What makes the episode of this number of the recording in its file."""
+        piece = None if self._pieces is None else self._pieces.pieces[number]
+        own = number if piece is None else piece.episode
+        stretch = None if self._stretches is None else self._stretches[own]
+
+        def cut(recording: Recording) -> Recording:
+            recording = compensated(recording, self._compensate)
+            if stretch is not None:
+                recording = stretch.cut(recording)
+            if self._pieces is None or piece is None:
+                return recording
+            return self._pieces.open(recording, piece)
+
+        return cut
 
     def _numbers(self, rows: EpisodeRows, row: int, length: int, past: NDArray[np.int64]) -> Item:
         item: Item = {}

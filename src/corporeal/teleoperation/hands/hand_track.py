@@ -36,7 +36,8 @@ _FEWEST = 5
 @dataclass(frozen=True, eq=False)
 class HandTrack:
     """One hand on a grid of T instants: `pose` (T, 7), NaN where not seen; `grasp` (T, 3) is
-    between thumb and index finger, else the wrist; `opening` (T,) is 0 shut to 1 open.
+    between thumb and index finger, else the wrist; `opening` (T,) is 0 shut to 1 open, NaN where
+    the hand or the tips of thumb and finger were not seen.
 
     `seen` (T,) is NOT_SEEN, SEEN or BETWEEN. `glitches` counts samples that no hand can make.
     """
@@ -64,22 +65,14 @@ def track_hand(inputs: Sequence[OperatorInput], side: Side, times_s: Array) -> H
     if len(rows) < 2:
         return _unseen(len(times_s))
     own_s, track = stamps[rows], poses[rows]
-    after = np.clip(np.searchsorted(own_s, times_s), 1, len(own_s) - 1)
-    before = after - 1
-    gap = own_s[after] - own_s[before]
-    part = np.clip((times_s - own_s[before]) / gap, 0.0, 1.0)
-    inside = (times_s >= own_s[0] - 1e-9) & (times_s <= own_s[-1] + 1e-9)
-    nearest_s = np.minimum(np.abs(times_s - own_s[before]), np.abs(own_s[after] - times_s))
-    seen = np.where(inside & (gap <= LONGEST_GAP_S), BETWEEN, NOT_SEEN)
-    usual_s = float(np.median(np.diff(own_s)))
-    seen = np.where(inside & (nearest_s <= 0.6 * usual_s), SEEN, seen).astype(np.uint8)
+    before, after, part, seen = _between(own_s, times_s)
     pose = np.empty((len(times_s), 7))
     pose[:, :3] = _blend(track[:, :3], before, after, part)
     pose[:, 3:] = slerp(track[before, 3:], track[after, 3:], part)
     grasp = _blend(grasps[rows], before, after, part)
-    opening = _blend(_openings(apart[rows])[:, None], before, after, part)[:, 0]
-    pose[seen == NOT_SEEN] = np.nan
-    grasp[seen == NOT_SEEN] = np.nan
+    opening = _opening(own_s, apart[rows], times_s)
+    for values in (pose, grasp, opening):
+        values[seen == NOT_SEEN] = np.nan
     return HandTrack(pose, grasp, opening, seen, int(len(stamps) - len(rows)))
 
 
@@ -144,7 +137,7 @@ def wrist_axes(wrist: Array, index: Array, little: Array, side: Side) -> Array:
 def _unseen(count: int) -> HandTrack:
     nothing = np.full((count, 3), np.nan)
     return HandTrack(
-        np.full((count, 7), np.nan), nothing, np.ones(count), np.zeros(count, np.uint8), 0
+        np.full((count, 7), np.nan), nothing, nothing[:, 0].copy(), np.zeros(count, np.uint8), 0
     )
 
 
@@ -165,15 +158,38 @@ def _grasps(hands: Sequence[OperatorHand], poses: Array) -> tuple[Array, Array]:
     return grasps, apart
 
 
-def _openings(apart_m: Array) -> Array:
-    """0 shut to 1 open (n,) between this person's own nearest and farthest fingertips."""
-    known = np.isfinite(apart_m)
-    if not known.any():
-        return np.ones(len(apart_m))
-    shut, wide = np.percentile(apart_m[known], [2, 98])
+def _opening(own_s: Array, apart_m: Array, times_s: Array) -> Array:
+    """0 shut to 1 open (T,) between this person's own nearest and farthest fingertips.
+
+    NaN where fingertips `apart_m` (n,) were not known for longer than a gap may be.
+    """
+    known = np.flatnonzero(np.isfinite(apart_m))
+    if len(known) < 2:
+        return np.full(len(times_s), np.nan)
+    apart = apart_m[known]
+    shut, wide = np.percentile(apart, [2, 98])
     shut, wide = min(shut, 0.04), max(wide, 0.06)
-    share = np.clip((apart_m - shut) / (wide - shut), 0.0, 1.0)
-    return np.asarray(np.where(known, share, 1.0))
+    share = np.clip((apart - shut) / (wide - shut), 0.0, 1.0)
+    before, after, part, seen = _between(own_s[known], times_s)
+    opening = _blend(share[:, None], before, after, part)[:, 0]
+    opening[seen == NOT_SEEN] = np.nan
+    return opening
+
+
+def _between(
+    own_s: Array, times_s: Array
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Array, NDArray[np.uint8]]:
+    """Samples before and after each time (T,), how far between them it is, and what is seen."""
+    after = np.clip(np.searchsorted(own_s, times_s), 1, len(own_s) - 1)
+    before = after - 1
+    gap = own_s[after] - own_s[before]
+    part = np.clip((times_s - own_s[before]) / gap, 0.0, 1.0)
+    inside = (times_s >= own_s[0] - 1e-9) & (times_s <= own_s[-1] + 1e-9)
+    nearest_s = np.minimum(np.abs(times_s - own_s[before]), np.abs(own_s[after] - times_s))
+    seen = np.where(inside & (gap <= LONGEST_GAP_S), BETWEEN, NOT_SEEN)
+    # Beside a gap, a time counts as its sample's own, at most as far as a short gap goes.
+    own = min(0.6 * float(np.median(np.diff(own_s))), 0.5 * LONGEST_GAP_S)
+    return before, after, part, np.where(inside & (nearest_s <= own), SEEN, seen).astype(np.uint8)
 
 
 def _plausible(stamps_s: Array, poses: Array) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from corporeal import __version__
 from corporeal.episode import EpisodeWriter
+from corporeal.episode.facts import NOT_SEEN as NOT_SEEN_FIELD
 from corporeal.geometry import Array
 from corporeal.schema import Schema, open_schema, roles
 from corporeal.signal.grid import even_stamps
@@ -37,9 +38,7 @@ def write_episode(
         "task": source.stem,
         "software": f"corporeal {__version__}",
         "mode": MODE,
-        "segments": [
-            {"start_ns": 0, "end_ns": int(stamps[-1]), "mode": MODE, "motion_source": source.name}
-        ],
+        "segments": _segments(motion, stamps, source.name),
         "source_file": source.name,
         "source_format": "hands",
         "source_sha256": hashlib.sha256(source.read_bytes()).hexdigest(),
@@ -81,11 +80,31 @@ def _arrays(motion: HandsMotion) -> dict[str, NDArray[Any]]:
             continue
         seen[:, number] = track.seen
         arrays[f"debug/{side}_hand_goal"] = _held(motion.goals[side])
-        arrays[f"actions/{side}{roles.GRIPPER_TARGET}"] = track.opening[:, None]
+        # A gripper waits as its arm does; whose fingers were never seen is open.
+        is_known = np.isfinite(track.opening).any()
+        opening = track.opening if is_known else np.ones(len(q))
+        arrays[f"actions/{side}{roles.GRIPPER_TARGET}"] = _held(opening[:, None])
     told: dict[str, NDArray[Any]] = {
         name: values.astype(np.float32) for name, values in arrays.items()
     }
     return {**told, "debug/hand_seen": seen}
+
+
+def _segments(motion: HandsMotion, stamps: NDArray[np.int64], source: str) -> list[dict[str, Any]]:
+    """The stretches of the motion: in each, the same hands were seen or were not."""
+    followed = {side: track.seen for side, track in motion.tracks.items() if track.seen.any()}
+    away = np.stack([seen == NOT_SEEN for seen in followed.values()], axis=1)
+    changes = 1 + np.flatnonzero((away[1:] != away[:-1]).any(axis=1))
+    segments = []
+    for rows in np.split(np.arange(len(away)), changes):
+        segment = {"start_ns": int(stamps[rows[0]]), "end_ns": int(stamps[rows[-1]]),
+                   "mode": MODE, "source": source}  # fmt: skip
+        sides = [side for side, is_away in zip(followed, away[rows[0]], strict=True) if is_away]
+        if sides:
+            segment[NOT_SEEN_FIELD] = [f"{side}_hand" for side in sides]
+            segment["note"] = f"{' and '.join(sides)} hand not seen; the arm waits"
+        segments.append(segment)
+    return segments
 
 
 def _held(rows: Array) -> Array:
