@@ -96,8 +96,8 @@ def test_an_arm_that_stops_is_found_as_it_comes_in(workspace: Workspace, tmp_pat
     ingest(workspace, [spoilt], who="anna", on="serial")
     with workspace.database.read() as connection:
         (row,) = every_episode(connection, "file = spoilt.h5")
-        said = {each.check for each in findings_of(connection, row.id)}
-    assert CHECK in said
+        said = {each.check: each.severity for each in findings_of(connection, row.id)}
+    assert said[CHECK] == "note", "six good episodes are few"
 
 
 def test_other_good_episodes_make_the_next_version_and_too_few_are_said(

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
+from sqlalchemy import select
 from tests.catalog.demonstration_files import write_demonstration, write_demonstrations
+from tests.quality.scene import filmed, within
 
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError
@@ -19,13 +24,17 @@ from corporeal.catalog.episodes import (
     findings_of,
     mark_episodes,
     move_episodes,
+    not_assessed_of,
     scores_of,
 )
 from corporeal.catalog.ingestion import Rejudgement, RejudgeOptions, ingest, rejudge
 from corporeal.catalog.ingestion import rejudgement as rejudgement_module
 from corporeal.catalog.query import every_episode
+from corporeal.catalog.tables import SYNOPSIS
 from corporeal.catalog.workspace import Workspace, make_workspace
+from corporeal.exchange.episode_file import write_recording
 from corporeal.quality.policy import Policy
+from corporeal.quality.synopsis import unpack_synopsis
 
 STRICT = """
 document: policy
@@ -33,6 +42,15 @@ name: strict
 version: 1.0.0
 needs:
   - {has: [joints], checks: [torque_mismatch]}
+"""
+SEEING = """
+document: policy
+name: seeing
+version: 1.0.0
+checks:
+  picture_black: {severity: quarantine}
+needs:
+  - {has: [cameras], checks: [video_damaged]}
 """
 take = partial(ingest, who="anna", on="serial")
 
@@ -214,3 +232,53 @@ def test_the_first_that_came_in_is_the_original_whatever_its_id(
     assert {each.file: each.verdict for each in done.episodes} == {
         "first.h5": "accepted", "d00.h5": "quarantined",
     }  # fmt: skip
+
+
+def test_judged_anew_without_pictures_what_was_said_of_them_stays(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    scene = filmed(60, change=within(20, 21, np.zeros_like))
+    write_recording(replace(scene, id=str(UUID(int=1))), tmp_path / "black.h5")
+    take(workspace, [tmp_path / "black.h5"], policy=Policy.parse(SEEING))
+    before, views = _said(workspace), _views(workspace)
+    assert before == {"black.h5": ("quarantined", {"picture_black"}, before["black.h5"][2])}
+    assert views
+    assert len(_again(workspace, pictures=False).having("same")) == 1
+    assert (_said(workspace), _views(workspace)) == (before, views)
+    assert _again(workspace, pictures=False).current == 1
+    unlike = SEEING.replace("seeing", "unlike").replace("quarantine", "note")
+    _again(workspace, pictures=False, policy=Policy.parse(unlike))
+    assert _said(workspace)["black.h5"][:2] == ("accepted", {"picture_black"})
+
+
+def test_pictures_that_nobody_has_looked_at_stay_unseen(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    write_recording(replace(filmed(60), id=str(UUID(int=1))), tmp_path / "a.h5")
+    take(workspace, [tmp_path / "a.h5"], pictures=False, policy=Policy.parse(SEEING))
+    for again in (False, True):
+        assert "judgement_incomplete" in _said(workspace)["a.h5"][1], again
+        _again(workspace, pictures=False, again=True)
+
+
+def _said(workspace: Workspace) -> dict[str, tuple[str | None, set[str], set[str]]]:
+    """Verdict, checks that found something, and those that could not judge, by file."""
+    rows = _rows(workspace)
+    with workspace.database.read() as connection:
+        missing = not_assessed_of(connection, [row.id for row in rows])
+        return {
+            row.file: (
+                row.verdict,
+                {finding.check for finding in findings_of(connection, row.id)},
+                {each.check for each in missing[row.id]},
+            )
+            for row in rows
+        }
+
+
+def _views(workspace: Workspace) -> dict[str, tuple[set[str], set[str]]]:
+    """The cameras and the measures that the synopses have, by episode."""
+    with workspace.database.read() as connection:
+        packed = connection.execute(select(SYNOPSIS.c.episode, SYNOPSIS.c.content)).all()
+    brief = {name: unpack_synopsis(content, {}, index=0) for name, content in packed}
+    return {name: (set(each.views), set(each.measures)) for name, each in brief.items()}

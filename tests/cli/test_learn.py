@@ -34,7 +34,7 @@ def test_what_was_learnt_from_good_episodes_finds_a_drop(tmp_path: Path) -> None
     only = ("--only", "segment_unusual", "--usual", tmp_path / "usual.npz", "--json")
     (episode,) = json.loads(_run("check", tmp_path / "bad", *only).stdout)["episodes"]
     assert {finding["check"] for finding in episode["findings"]} == {"segment_unusual"}
-    assert episode["verdict"] == "quarantined"
+    assert episode["verdict"] == "accepted", "what so few teach is a note"
 
 
 def test_a_file_that_is_no_detector_is_said_to_be_none(tmp_path: Path) -> None:

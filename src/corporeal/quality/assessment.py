@@ -110,6 +110,34 @@ def assess(
     return Assessment(tuple(findings), reasons)
 
 
+def with_reasons(assessment: Assessment, seen: Assessment | None) -> Assessment:
+    """The assessment without pictures: what their checks could judge as far as `seen` tells."""
+    if seen is None:
+        return assessment
+    reasons = {
+        name: seen.not_assessed.get(name, "") if reason == UNSEEN else reason
+        for name, reason in assessment.not_assessed.items()
+    }
+    kept = {name: reason for name, reason in reasons.items() if reason}
+    return replace(assessment, not_assessed=kept)
+
+
+def with_seen(
+    assessment: Assessment, seen: Assessment | None, rules: Mapping[str, CheckRule]
+) -> Assessment:
+    """The same with the findings that were `seen`, each as severe as the rules have it now."""
+    if seen is None:
+        return assessment
+    findings = []
+    for finding in seen.findings:
+        rule = rules.get(finding.check, CheckRule())
+        if rule.enabled is False:
+            continue
+        stated = rule.severity if rule.severity != checks()[finding.check].severity else None
+        findings.append(replace(finding, severity=stated or finding.severity))
+    return replace(assessment, findings=(*assessment.findings, *findings))
+
+
 def _run(name: str, check: Check, rule: CheckRule, subject: Subject) -> list[Finding]:
     """The severity is the policy's where it says other than the check, else the finding's own."""
     findings = []

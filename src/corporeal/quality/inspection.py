@@ -23,6 +23,8 @@ from corporeal.quality.assessment import (
     excerpts,
     span_s,
     weigh_needs,
+    with_reasons,
+    with_seen,
 )
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.causes import join_causes, join_with_batch
@@ -31,8 +33,8 @@ from corporeal.quality.evidence.stray_stamps import SettledRecording, settle_clo
 from corporeal.quality.exhibit import Exhibit as Exhibit
 from corporeal.quality.exhibit import exhibits_of
 from corporeal.quality.neighbours import Neighbours as Neighbours
-from corporeal.quality.neighbours import read_neighbours
-from corporeal.quality.policy import Policy
+from corporeal.quality.neighbours import compares_episodes, read_neighbours
+from corporeal.quality.policy import CheckRule, Policy
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 from corporeal.runner import RunnerError, run, runner_of
@@ -55,6 +57,8 @@ class InspectionOptions:
     detectors: Mapping[int, Any] = field(default_factory=dict)
     """The detector of single episodes by their numbers, before `detector`."""
     pictures: bool = True
+    seen: Mapping[int, Assessment] = field(default_factory=dict)
+    """Without `pictures`: what was said of them when they were last looked at, by episode."""
     only: tuple[str, ...] | None = None
     quick: bool = False
     """A first look: pictures that were not looked at on purpose are no need that was not met."""
@@ -227,10 +231,11 @@ def inspect(
         only=request.only,
     )
     judged = neighbours.without_others(judged)
+    count = len(episodes) + neighbours.total
     return Report(
         source=dataset.source,
         format=dataset.format,
-        episodes=tuple(_with_batch(each, judged, len(episodes)) for each in episodes),
+        episodes=tuple(_with_batch(each, judged, count) for each in episodes),
         batch=judged,
         policy=request.policy,
         facts=dict(dataset.facts),
@@ -259,19 +264,13 @@ def _with_batch(episode: EpisodeReport, judged: Assessment, count: int) -> Episo
         each
         for each in judged.findings
         if episode.index in each.episodes
-        and (_is_comparison(each) or 2 * len(each.episodes) <= max(2, count))
+        and (compares_episodes(each) or 2 * len(each.episodes) <= max(2, count))
     )
     if not about:
         return episode
     about, own = join_with_batch(about, episode.assessment.findings)
     alone = replace(episode.assessment, findings=own)
     return replace(episode, assessment=alone, batch_findings=about)
-
-
-def _is_comparison(finding: Finding) -> bool:
-    """Whether it comes from a check of batches, not from the reader under another check's name."""
-    known = checks().get(finding.check)
-    return known is not None and known.scope == "batch"
 
 
 def _results(
@@ -339,12 +338,14 @@ def inspect_recording(recording: Recording, request: InspectionOptions) -> Episo
             for piece in excerpts(settled.recording)
         )
         assessment = _weigh(combined(pieces), subject, request)
-        return replace(report, assessment=_with_jumps(assessment, recording, settled, request))
+        assessment = _with_jumps(assessment, recording, settled, request)
+        return replace(report, assessment=_with_seen(assessment, subject, request))
     assessment = _weigh(_assess(subject, request), subject, request)
     exhibits = exhibits_of(subject, assessment.findings) if request.exhibits else ()
+    assessment = _with_jumps(assessment, recording, settled, request)
     return replace(
         report,
-        assessment=_with_jumps(assessment, recording, settled, request),
+        assessment=_with_seen(assessment, subject, request),
         synopsis=synopsis(subject, pictures=request.pictures),
         exhibits=exhibits,
     )
@@ -379,16 +380,25 @@ def _with_jumps(
 
 
 def _assess(subject: Subject, request: InspectionOptions) -> Assessment:
-    robot = subject.recording.embodiment
-    name = robot.name if robot is not None else None
-    rules = request.policy.rules(task=subject.task, robot=name)
+    rules = _rules(subject, request)
     return assess(subject, rules=rules, pictures=request.pictures, only=request.only)
+
+
+def _rules(subject: Subject, request: InspectionOptions) -> dict[str, CheckRule]:
+    robot = subject.recording.embodiment
+    return request.policy.rules(task=subject.task, robot=None if robot is None else robot.name)
+
+
+def _with_seen(assessment: Assessment, subject: Subject, request: InspectionOptions) -> Assessment:
+    seen = request.seen.get(subject.recording.index)
+    return with_seen(assessment, seen, _rules(subject, request))
 
 
 def _weigh(assessment: Assessment, subject: Subject, request: InspectionOptions) -> Assessment:
     """One finding for each cause, and what is needed counted; not where some checks were named."""
     findings = join_causes(assessment.findings, subject.recording)
     assessment = replace(assessment, findings=findings)
+    assessment = with_reasons(assessment, request.seen.get(subject.recording.index))
     if request.only is not None:
         return assessment
     left_out = request.quick and not request.pictures

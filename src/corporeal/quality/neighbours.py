@@ -13,16 +13,18 @@ from corporeal.episode.recording import Dataset, Recording
 from corporeal.errors import CorporealError
 from corporeal.quality.assessment import LONGEST_S, Assessment, span_s
 from corporeal.quality.batch import Synopsis
-from corporeal.quality.check import Finding, name_episodes
+from corporeal.quality.check import Finding, checks, name_episodes
 from corporeal.quality.evidence.stray_stamps import settle_clocks
 from corporeal.quality.subject import Subject
 from corporeal.quality.synopsis import synopsis
 from corporeal.runner import run
 
 MOST_NEIGHBOURS = 50
-"""Episodes of the same task, the nearest first, that one file is compared with."""
+"""Episodes, those of the same task first and the nearest of them, that a file is compared with."""
 MOST_OPENED = 400
 """Neighbours that are opened to see of which task they are."""
+ENOUGH = 20
+"""Where fewer are of the same task, the nearest of other tasks make up so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,15 @@ class Neighbours:
             own = tuple(each for each in finding.episodes if each not in strange)
             if own or not finding.episodes:
                 message = name_episodes(finding.message, names)
-                yield replace(finding, message=message, episodes=own)
+                # A reader names all whose records are wrong: where those are most, it is the set.
+                episodes = own if compares_episodes(finding) else finding.episodes
+                yield replace(finding, message=message, episodes=episodes)
+
+
+def compares_episodes(finding: Finding) -> bool:
+    """Whether it comes from a check of batches, not from the reader under another check's name."""
+    known = checks().get(finding.check)
+    return known is not None and known.scope == "batch"
 
 
 def read_neighbours(
@@ -71,13 +81,23 @@ def read_neighbours(
     on: str,
     jobs: int,
 ) -> Neighbours:
-    """Read the neighbours of a dataset's episodes that are of a task of theirs, up to a bound."""
+    """Read the neighbours of a dataset's episodes, those that are of a task of theirs first.
+
+    A set whose episodes word each its own task is company all the same, as it is when it is
+    inspected as a whole.
+    """
     numbers = dataset.find_neighbours()
     if not numbers:
         return Neighbours()
     tasks = {each.facts.task for each in _opened(dataset, dataset.episodes)}
-    alike = (each for each in _opened(dataset, numbers[:MOST_OPENED]) if each.facts.task in tasks)
-    chosen = {each.index: each.source.name for each in islice(alike, MOST_NEIGHBOURS)}
+    chosen: dict[int, str] = {}
+    others: dict[int, str] = {}
+    for each in _opened(dataset, numbers[:MOST_OPENED]):
+        (chosen if each.facts.task in tasks else others)[each.index] = each.source.name
+        if len(chosen) == MOST_NEIGHBOURS:
+            break
+    missing = min(ENOUGH, MOST_NEIGHBOURS) - len(chosen)
+    chosen |= dict(islice(others.items(), max(0, missing)))
     found: list[Synopsis] = []
     alone = on == "serial" or jobs == 1
     prepare = (lambda: dataset) if alone else opener

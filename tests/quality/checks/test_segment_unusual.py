@@ -11,13 +11,14 @@ from tests.quality.samples import joints
 from corporeal.episode.recording import Recording
 from corporeal.errors import NotAssessed
 from corporeal.quality import Subject
-from corporeal.quality.anomaly.envelope import UnusualSegment
+from corporeal.quality.anomaly.envelope import CrossCheck, UnusualSegment
 from corporeal.quality.checks.segment_unusual import CHECK
 
 
 @dataclass(frozen=True)
 class _Says:
     found: tuple[UnusualSegment, ...]
+    cross_check: CrossCheck | None = None
 
     def segments(self, recording: Recording) -> list[UnusualSegment]:
         assert recording.signals
@@ -43,3 +44,22 @@ def test_an_unusual_stretch_is_found_in_its_frames() -> None:
 def test_without_a_detector_it_is_not_assessed() -> None:
     with pytest.raises(NotAssessed, match="corporeal learn"):
         list(CHECK.find(Subject(joints())))
+
+
+@pytest.mark.parametrize(
+    ("tried", "severity", "words"),
+    [
+        (None, None, "3.0 times the limit"),
+        (CrossCheck(9, 0), "note", "learnt from 9 good episodes and 10 tell enough"),
+        (CrossCheck(49, 1), "note", "1 of the 49 good episodes"),
+        (CrossCheck(50, 1), None, "3.0 times the limit"),
+        (CrossCheck(10), None, "3.0 times the limit"),
+    ],
+)
+def test_a_detector_that_has_not_shown_its_worth_leaves_a_note(
+    tried: CrossCheck | None, severity: str | None, words: str
+) -> None:
+    unusual = (UnusualSegment(1_000_000_000, 2_000_000_000, 3.0),)
+    (finding,) = CHECK.find(Subject(joints(rate_hz=50.0), detector=_Says(unusual, tried)))
+    assert finding.severity == severity
+    assert words in finding.message

@@ -8,7 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -101,6 +101,9 @@ def find_detector(
     facts = json.loads(latest.text)
     packed = base64.b64decode(facts.pop("detector"))
     detector = unpack_detector(packed, f"detector {name}@{latest.version}")
+    if isinstance(detector, envelope.Envelope):
+        tried = envelope.CrossCheck(len(facts["episodes"]), facts.get("alarms"))
+        detector = replace(detector, cross_check=tried)
     return KeptDetector(latest, detector, facts)
 
 

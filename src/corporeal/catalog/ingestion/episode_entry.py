@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.rows import DocumentRow, EpisodeEntry, EpisodeRow
+from corporeal.catalog.ingestion.seen_pictures import LOOKED_AT, looked_at
 from corporeal.catalog.ingestion.verified_calibration import VERIFIED, StatedDocuments
 from corporeal.episode import Episode
 from corporeal.episode.facts import EpisodeFacts, read_facts
@@ -118,6 +119,7 @@ def judged(
             "facts": {
                 "findings": dict(counts),
                 "not_assessed": len(missing),
+                LOOKED_AT: looked_at(report.assessment),
                 "reference": reference,
                 "detector": detector and f"{detector.name}@{detector.version}",
             },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from corporeal.catalog.episodes.peers import Reference, find_peers, find_referen
 from corporeal.catalog.episodes.rows import EpisodeEntry
 from corporeal.catalog.ingestion.detectors import KeptDetector, find_detector
 from corporeal.catalog.ingestion.episode_entry import entry_of, judged, reason_for
+from corporeal.catalog.ingestion.seen_pictures import SeenPictures, find_seen
 from corporeal.episode import Episode
 from corporeal.episode.overview import verify
 from corporeal.episode.recording import recording_of
@@ -158,10 +159,17 @@ class Company:
     """When each came in that is in the catalogue, by its number."""
     references: Mapping[tuple[str | None, str | None], Reference | None]
     detectors: Mapping[tuple[str | None, str | None], KeptDetector | None]
+    seen: Mapping[int, SeenPictures] = field(default_factory=dict)
+    """What was said of pictures that nobody looks at now, by the episode's number."""
 
 
-def find_company(database: Database, looks: Sequence[Inspected]) -> Company:
-    """The company of files that are judged together, whose numbers come before its own."""
+def find_company(
+    database: Database, looks: Sequence[Inspected], *, pictures: bool = True
+) -> Company:
+    """The company of files that are judged together, whose numbers come before its own.
+
+    Without `pictures` it has what was said of them before.
+    """
     rows = [look.entry.row for look in looks if look.entry is not None]
     own, batches = {row.id for row in rows}, {row.batch for row in rows}
     peers: list[Synopsis] = []
@@ -179,7 +187,10 @@ def find_company(database: Database, looks: Sequence[Inspected]) -> Company:
                 peers.append(unpack_synopsis(peer.content, peer.metadata, index=index))
                 if peer.batch is None or peer.batch not in batches:
                     earlier.append(peers[-1])
-    return Company(tuple(peers), tuple(earlier), arrived, references, detectors)
+        seen = {} if pictures else find_seen(connection, sorted(own))
+    known = {number: seen[look.entry.row.id] for number, look in enumerate(looks)
+             if look.entry is not None and look.entry.row.id in seen}  # fmt: skip
+    return Company(tuple(peers), tuple(earlier), arrived, references, detectors, known)
 
 
 def judge_together(
@@ -201,7 +212,11 @@ def judge_together(
     report = inspect(
         opener,
         InspectionOptions(
-            terms.policy, protocol=protocol, detectors=usual, pictures=terms.pictures
+            terms.policy,
+            protocol=protocol,
+            detectors=usual,
+            pictures=terms.pictures,
+            seen={number: kept.assessment for number, kept in company.seen.items()},
         ),
         on=terms.on,
         jobs=terms.jobs,
@@ -217,7 +232,7 @@ def judge_together(
     names |= {peer.index: f"{peer.id[:13]} of the catalogue" for peer in company.peers}
     profiles: dict[str, Mapping[str, Profile]] = {}
     candidates = []
-    for look, about, kept in zip(looks, report.episodes, learnt, strict=True):
+    for number, (look, about, kept) in enumerate(zip(looks, report.episodes, learnt, strict=True)):
         assert look.entry is not None
         row, measured, profile = look.entry.row, look.measured, None
         reference = company.references[row.task, row.robot]
@@ -240,6 +255,8 @@ def judge_together(
             names=names,
             pictures=terms.pictures,
         )
+        if entry.synopsis is not None and number in company.seen:
+            entry = replace(entry, synopsis=company.seen[number].put_into(entry.synopsis))
         candidates.append(
             JudgedFile(look.path, replace(entry, profile=profile), about.verdict,
                        reason_for(about, names))

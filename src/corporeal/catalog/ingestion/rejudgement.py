@@ -60,7 +60,8 @@ _Kind = tuple[str | None, str | None]
 @dataclass(frozen=True)
 class RejudgeOptions:
     """How to judge anew; no `policy` means the one that each episode was judged under, with the
-    default one as it is today. `again` judges what is up to date as well."""
+    default one as it is today. Without `pictures`, what was said of them before stays. `again`
+    judges what is up to date as well."""
 
     policy: Policy | None = None
     pictures: bool = True
@@ -243,7 +244,7 @@ def _judge(
             opener = with_verifications(
                 opener, [look.entry.documents for look in own if look.entry is not None]
             )
-            company = find_company(workspace.database, own)
+            company = find_company(workspace.database, own, pictures=options.pictures)
             for judged in judge_together(opener, own, protocol, terms, company, on_episode):
                 candidates[judged.entry.id] = judged
         rows = [row for row, _ in group]

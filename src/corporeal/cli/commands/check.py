@@ -203,8 +203,8 @@ def _not_of_the_set(reasons: Mapping[str, str]) -> Iterator[str]:
 def _company(neighbours: Neighbours) -> str:
     compared = counted(len(neighbours.synopses), "episode")
     return (
-        f"compared with {compared} of its task, of {neighbours.total} that lie beside it "
-        f"(at most {neighbours.limit}); --alone leaves them out"
+        f"compared with {compared} of {neighbours.total} that lie beside it (those of its task "
+        f"first, at most {neighbours.limit}); --alone leaves them out"
     )
 
 

@@ -61,7 +61,8 @@ def learn(
 
     Without paths: a detector for every task and robot of the workspace, from its accepted
     episodes; ingest and rejudge use it from then on. With paths: a file for check --baseline.
-    Failed demonstrations are left out. Without --network some ten episodes of one task are enough.
+    Failed demonstrations are left out. Without --network ten episodes of one task are enough; what
+    fewer teach is a note, as is what is learnt where good episodes would be flagged.
 
     Example: [bold]corporeal learn --workspace lab[/bold]
     """

@@ -51,6 +51,16 @@ class UnusualSegment(NamedTuple):
     score: float
 
 
+class CrossCheck(NamedTuple):
+    """How many good episodes a detector learnt from, and in how many of them it has `alarms`.
+
+    Each is judged by what the others teach; None where they are too few for that, or nobody tried.
+    """
+
+    episodes: int
+    alarms: int | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Envelope:
     """What is usual: `middle` and `spread` (phase, bin, channel), and a limit of each channel."""
@@ -62,6 +72,7 @@ class Envelope:
     """Spreads (channel,) that good episodes keep within."""
     tasks: tuple[str, ...] = ()
     """The tasks that the good episodes were of."""
+    cross_check: CrossCheck | None = None
 
     def deviation(self, channels: Channels) -> Array:
         """How far each moment (T,) is from what is usual, in units of the limits."""
@@ -90,7 +101,8 @@ class Envelope:
 
     def save(self, path: Path | BinaryIO) -> None:
         """Write it as a .npz file without pickles."""
-        head = json.dumps({"detector": "envelope", "names": self.names, "tasks": self.tasks})
+        stated = {"detector": "envelope", "names": self.names, "tasks": self.tasks}
+        head = json.dumps(stated | {"cross_check": self.cross_check})
         np.savez(
             path,
             head=np.array(head),
@@ -109,8 +121,14 @@ class Envelope:
         limits = arrays.get("limits")
         if limits is None:
             limits = np.full(len(names), float(head["limit"]))
+        tried = head.get("cross_check")
         learnt = cls(
-            names, arrays["middle"], arrays["spread"], limits, tuple(head.get("tasks", ()))
+            names,
+            arrays["middle"],
+            arrays["spread"],
+            limits,
+            tuple(head.get("tasks", ())),
+            None if tried is None else CrossCheck(*tried),
         )
         shape = (PHASES, BINS, len(names))
         if not learnt.middle.shape == learnt.spread.shape == shape or limits.shape != shape[2:]:
@@ -149,7 +167,9 @@ def learn(
         episodes.append(channels_of(subject, pictures=pictures))
         tasks |= {subject.task} - {None}
     known = tuple(sorted(task for task in tasks if task is not None))
-    return replace(envelope(episodes, margin=margin), tasks=known)
+    learnt = envelope(episodes, margin=margin)
+    tried = CrossCheck(len(episodes), count_alarms(episodes, margin=margin))
+    return replace(learnt, tasks=known, cross_check=tried)
 
 
 def envelope(episodes: Sequence[Channels], *, margin: float = 2.0) -> Envelope:
@@ -174,7 +194,7 @@ def envelope(episodes: Sequence[Channels], *, margin: float = 2.0) -> Envelope:
     return Envelope(names, usual.middle, usual.spread, limits)
 
 
-def count_alarms(episodes: Sequence[Channels]) -> int | None:
+def count_alarms(episodes: Sequence[Channels], *, margin: float = 2.0) -> int | None:
     """How many good episodes are flagged by what the others of them teach; None where too few do.
 
     This is the share of false alarms to expect of episodes like these.
@@ -184,7 +204,8 @@ def count_alarms(episodes: Sequence[Channels]) -> int | None:
     alarms = 0
     folds = min(len(episodes), 10)
     for fold in range(folds):
-        usual = envelope([each for n, each in enumerate(episodes) if n % folds != fold])
+        others = [each for n, each in enumerate(episodes) if n % folds != fold]
+        usual = envelope(others, margin=margin)
         for each in episodes[fold::folds]:
             alarms += bool(segments(each, usual.deviation(each)))
     return alarms

@@ -24,6 +24,7 @@ from corporeal.episode.recording import Recording
 from corporeal.errors import CorporealError, MissingExtraError, NotAssessed
 from corporeal.quality.anomaly.channels import LEAST_SPREADS, PHASES, Channels, channels_of
 from corporeal.quality.anomaly.envelope import (
+    CrossCheck,
     Envelope,
     UnusualSegment,
     read_head,
@@ -83,6 +84,7 @@ class NetworkDetector:
     shape: NetworkShape
     weights: Mapping[str, Array]
     limit: float
+    cross_check: CrossCheck | None = None
 
     def deviation(self, channels: Channels, task: str | None) -> Array:
         """How unlikely what was felt is at each moment (T,): mean squared decoded deviations."""
@@ -270,6 +272,10 @@ def _torch() -> Any:
 
 class AnomalyDetector(Protocol):
     """Learnt from good episodes, it says which stretches of another are not like them."""
+
+    @property
+    def cross_check(self) -> CrossCheck | None:
+        """What it learnt from, and how it judges that; None where it does not say."""
 
     def segments(self, recording: Recording) -> list[UnusualSegment]:
         """The stretches that are not as usual."""

@@ -22,6 +22,9 @@ from corporeal.units import SECOND_NS
 
 Levels = NDArray[np.uint8]
 
+PICTURE = "picture/"
+"""How measures of a camera's pictures begin: `picture/<camera>/<what>`."""
+
 # Size of the small pictures, whatever the camera's own: a multiple of a grid of 4 x 5 cells.
 HEIGHT, WIDTH = 60, 80
 GRID = (4, 5)
@@ -237,10 +240,10 @@ def picture_measures(subject: Subject) -> dict[str, float]:
         if not len(track):
             continue
         blue, red = (track.chroma[::5].mean(axis=(0, 2, 3), dtype=np.float64) - 128.0).tolist()
-        found |= {f"picture/{label}/blue": blue, f"picture/{label}/red": red}
+        found |= {f"{PICTURE}{label}/blue": blue, f"{PICTURE}{label}/red": red}
         known = track.sharpness[np.isfinite(track.sharpness)]
         if len(known):
-            found[f"picture/{label}/sharpness"] = float(np.median(known))
+            found[f"{PICTURE}{label}/sharpness"] = float(np.median(known))
     return found
 
 

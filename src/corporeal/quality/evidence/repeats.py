@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corporeal.quality.evidence.pictures import PictureTrack, pictures_of
+from corporeal.quality.evidence.pictures import PICTURE, PictureTrack, pictures_of
 from corporeal.quality.subject import Subject
 
 # A scene that stirs less than this may as well stand.
@@ -34,5 +34,5 @@ def repeat_measures(subject: Subject) -> dict[str, float]:
     """The same of every camera, to compare episodes by: `picture/<camera>/repeated`."""
     shares = {label: repeated_share(pictures_of(subject, label)) for label in subject.footage}
     return {
-        f"picture/{label}/repeated": share for label, share in shares.items() if np.isfinite(share)
+        f"{PICTURE}{label}/repeated": share for label, share in shares.items() if np.isfinite(share)
     }
