@@ -32,6 +32,7 @@ DIRECTION = (
         "registry",
         "xml_text",
         "array_file",
+        "network_bounds",
         "hdf5_file",
         "words",
         "notebook",

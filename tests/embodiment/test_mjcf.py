@@ -205,7 +205,23 @@ def test_a_base_on_joints_of_its_own_hangs_on_the_world(tmp_path: Path) -> None:
         ('size="0.03"', 'size="-1"', "MuJoCo cannot use it"),
         ("<worldbody>", '<include file="../../other.xml"/><worldbody>', "not in the folder"),
         ("<worldbody>", '<include file="robot.xml"/><worldbody>', "included files"),
-        ("<worldbody>", "<worldbody><replicate count='99999'/>", "copies"),
+        ("<worldbody>", "<worldbody><replicate count='99999'><site/></replicate>", "copies"),
+        ("<worldbody>", "<worldbody><replicate count='2000'><body/></replicate>", "<body>"),
+        ("<worldbody>", "<worldbody><flexcomp count='9 9 9'/>", "at most 200"),
+        ("<worldbody>", "<worldbody><flexcomp file='x.obj'/>", "at most 200"),
+        ("<worldbody>", "<size nkey='2000000000'/><worldbody>", "at most 1000"),
+        ("<worldbody>", "<size nuser_geom='400000000'/><worldbody>", "at most 1000"),
+        ("<worldbody>", "<size nuserdata='300000000'/><worldbody>", "at most 1000000"),
+        (
+            "<worldbody>",
+            "<asset><hfield name='h' nrow='30000' ncol='30000' size='1 1 1 1'/></asset><worldbody>",
+            "900000000 heights",
+        ),
+        (
+            "<worldbody>",
+            "<asset><mesh name='m' builtin='cone' params='100000000 0.5'/></asset><worldbody>",
+            "at most 200",
+        ),
         ("<mujoco", "<!DOCTYPE x [<!ENTITY a 'b'>]><mujoco", "DOCTYPE"),
         ('<mujoco model="odd">', '<mujoco model="odd"><nonsense/>', "MuJoCo cannot use it"),
     ],
@@ -219,6 +235,34 @@ def test_a_broken_file_is_named_with_its_fault(
         read_mjcf(path)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_model_attached_again_and_again_is_counted_each_time(tmp_path: Path) -> None:
+    bodies = "<body><geom/></body>" * 300
+    _write(tmp_path, f"<mujoco><worldbody>{bodies}</worldbody></mujoco>", "part.xml")
+    attached = '<attach model="part" body="a" prefix="p"/>' * 4
+    model = ODD.replace("<worldbody>", '<asset><model name="part" file="part.xml"/></asset>'
+                        f"<worldbody>{attached}", 1)  # fmt: skip
+    with pytest.raises(ModelError, match="<body>, got 12"):
+        read_mjcf(_write(tmp_path, model))
+
+
+def test_a_muscle_takes_no_more_time_than_a_motor(tmp_path: Path) -> None:
+    slow = '<option timestep="1e-9"/><compiler><lengthrange inttotal="1e9"/></compiler><worldbody>'
+    model = ODD.replace("<worldbody>", slow, 1)
+    path = _write(tmp_path, model.replace("<motor", '<muscle joint="wrist_y"/><motor'))
+    assert "wrist_y" in read_mjcf(path).joint_names
+
+
+def test_what_runs_out_of_memory_in_mujoco_ends_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: str) -> None:
+        raise RuntimeError("Caught an unknown exception!")
+
+    monkeypatch.setattr(mujoco.MjSpec, "from_file", fail)
+    with pytest.raises(ModelError, match="unknown exception"):
+        read_mjcf(_write(tmp_path, ODD))
 
 
 def test_two_floating_robots_in_one_file_are_refused(tmp_path: Path) -> None:

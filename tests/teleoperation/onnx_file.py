@@ -59,6 +59,38 @@ def write_policy(
     return path
 
 
+def write_graph(
+    path: Path,
+    nodes: Sequence[bytes],
+    tensors: Mapping[str, np.ndarray[Any, Any]],
+) -> Path:
+    """A file of nodes and constants from `in` to `out`, which are (1, 1)."""
+    graph = b"".join(_field(1, node) for node in nodes) + _text(2, "network")
+    graph += b"".join(_field(5, _tensor(name, value)) for name, value in tensors.items())
+    graph += _field(11, _value("in", [1, 1])) + _field(12, _value("out", [1, 1]))
+    path.write_bytes(_number(1, 8) + _field(7, graph) + _field(8, _text(1, "") + _number(2, 13)))
+    return path
+
+
+def write_node(kind: str, given: Sequence[str], made: str) -> bytes:
+    """A node of a graph."""
+    return _node(kind, given, made)
+
+
+def write_loop(turns: str, goes_on: str, state: str, made: str) -> bytes:
+    """A node that doubles what is in `state` again and again."""
+    body = _field(1, _node("Identity", ["on"], "still"))
+    body += _field(1, _node("Add", ["before", "before"], "after")) + _text(2, "body")
+    # INT64 and BOOL without dimensions, FLOAT of (1, 1).
+    for field, name, kind in ((11, "turn", 7), (11, "on", 9), (11, "before", 1),
+                              (12, "still", 9), (12, "after", 1)):  # fmt: skip
+        shape = b"".join(_field(1, _number(1, 1)) for _ in range(2 if kind == 1 else 0))
+        tensor = _number(1, kind) + _field(2, shape)
+        body += _field(field, _text(1, name) + _field(2, _field(1, tensor)))
+    attribute = _text(1, "body") + _field(6, body) + _number(20, 5)
+    return _node("Loop", [turns, goes_on, state], made) + _field(5, attribute)
+
+
 def _varint(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:
@@ -84,7 +116,7 @@ def _node(kind: str, given: Sequence[str], made: str) -> bytes:
 
 
 def _tensor(name: str, values: np.ndarray[Any, Any]) -> bytes:
-    kind = 7 if values.dtype == np.int64 else 1
+    kind = {"i": 7, "b": 9}.get(values.dtype.kind, 1)
     dims = b"".join(_number(1, size) for size in values.shape)
     return dims + _number(2, kind) + _text(8, name) + _field(9, values.tobytes())
 

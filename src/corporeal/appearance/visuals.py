@@ -168,6 +168,7 @@ def _compiled(mujoco: Any, spec: Any, kept: set[str], path: Path) -> Any:
     """The bodies with what is shown of them, and without anything that needs a file."""
     spec.compiler.fusestatic = False
     spec.compiler.discardvisual = False
+    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
     for number, body in enumerate(spec.bodies):
         body.name = body.name or f"body{number}"
         for geom in list(body.geoms):
@@ -184,7 +185,7 @@ def _compiled(mujoco: Any, spec: Any, kept: set[str], path: Path) -> Any:
             spec.delete(element)
     try:
         return spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
+    except (ValueError, mujoco.FatalError, RuntimeError, MemoryError) as error:
         reason = " ".join(str(error).split()).rstrip(".") or "no reason given"
         raise ModelError(f"{path}: MuJoCo cannot use it: {reason}. Correct the file.") from None
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from corporeal.errors import MissingExtraError, ModelError
 from corporeal.geometry import Array, matrix_from_quaternion
+from corporeal.network_bounds import bounded_options
 from corporeal.simulation.physics import Physics
 from corporeal.simulation.world import World
 
@@ -142,12 +143,10 @@ def _open(path: Path) -> Any:
         raise ModelError(
             f"walking policy, got {str(path)!r}; expected an ONNX file. Check the path."
         )
-    options = onnxruntime.SessionOptions()
-    # The network is tiny: more threads only wait for each other.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(path), bounded_options(), providers=["CPUExecutionProvider"]
+        )
     except (faults.Fail, faults.InvalidProtobuf, faults.InvalidGraph) as error:
         raise ModelError(
             f"walking policy {path.name} cannot be read, got: {error}; expected an ONNX file. "

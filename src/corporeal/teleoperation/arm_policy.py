@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from corporeal.errors import MissingExtraError, ModelError, UnknownNameError
 from corporeal.geometry import Array
+from corporeal.network_bounds import bounded_options, run_bounded
 from corporeal.schema import Stream, roles
 from corporeal.teleoperation.operator_input import SIDES, Side
 from corporeal.teleoperation.robot_link import RobotLink
@@ -170,7 +171,7 @@ class ArmPolicy:
     def _think(self, given: Mapping[str, NDArray[np.float32]], now_ns: int) -> _Answer:
         faults = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
         try:
-            (out,) = self._session.run([ACTION], dict(given))
+            (out,) = run_bounded(self._session, [ACTION], given)
         except (faults.RuntimeException, faults.InvalidArgument, faults.Fail) as error:
             raise self._fail(f"an error while it ran: {error}", "a run without one") from None
         made = out if isinstance(out, np.ndarray) and out.dtype.kind == "f" else np.zeros(0)
@@ -266,12 +267,10 @@ def _open(path: Path) -> Any:
     refuse = _Refusal(path.name)
     if not path.is_file() or path.stat().st_size > _LARGEST_FILE:
         raise refuse(f"{str(path)!r}", "an ONNX file of up to 2 GiB")
-    options = onnxruntime.SessionOptions()
-    # One thread: the control loop beside it has to be on time.
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(path), bounded_options(), providers=["CPUExecutionProvider"]
+        )
     except (
         faults.Fail,
         faults.InvalidProtobuf,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,12 @@ from xml.etree.ElementTree import Element
 from corporeal.errors import MissingExtraError, ModelError
 from corporeal.xml_text import inside, parse_xml, read_bytes, read_numbers
 
-MAX_COPIES = 10_000
 MAX_PARTS = 64
+# MuJoCo's work grows with the square of some of these: at the bounds it is some seconds.
+MOST = {"body": 1_000, "geom": 5_000, "site": 10_000, "point of a soft body": 200}
+# What a file may say about the sizes of arrays; the least is what is meant for each body or geom.
+_LARGEST_SIZES = {"nuserdata": 10**6, "njmax": 10**7, "nconmax": 10**7, "nstack": 10**7}
+_LARGEST_SIZE, _LARGEST_MESH_WORD, _MOST_HEIGHTS = 1_000, 200, 4_000_000
 TINY_MASS = 1e-6
 
 
@@ -48,7 +54,8 @@ def compile_without_missing(path: Path) -> Compiled:
         missing = _missing_meshes(spec, path)
         used, massless = _strip(mujoco, spec, missing)
         model = spec.compile()
-    except (ValueError, mujoco.FatalError) as error:
+    # What runs out of memory in C++ is a RuntimeError here.
+    except (ValueError, mujoco.FatalError, RuntimeError, MemoryError) as error:
         reason = " ".join(str(error).split()).rstrip(".") or "no reason given"
         raise ModelError(f"{path}: MuJoCo cannot use it: {reason}. Correct the file.") from None
     files = tuple(file for name, file in missing.items() if name in used)
@@ -58,14 +65,16 @@ def compile_without_missing(path: Path) -> Compiled:
 def _check_parts(root: Element, path: Path) -> None:
     """Refuse parts that leave the robot's folder, and elements that multiply without bound."""
     package = path.resolve().parent.parent
-    front, seen = [(root, path)], 0
+    front, seen = [(root, path, 1.0)], 0
+    counts: dict[str, float] = defaultdict(float)
+    attached = 1.0
     while front:
-        tree, source = front.pop()
-        _check_copies(tree, source)
+        tree, source, copies = front.pop()
         _check_numbers(tree, source)
-        for element in tree.iter():
+        counts["attach"] = 0.0
+        for element, times in _count_copies(tree, copies, counts, source):
             name = element.get("file")
-            if element.tag not in ("include", "model") or not name:
+            if not name:
                 continue
             places = (path.parent / name, source.parent / name)
             part = next((place for place in places if inside(package, place)), None)
@@ -80,26 +89,56 @@ def _check_parts(root: Element, path: Path) -> None:
                     f"{path}: more than {MAX_PARTS} included files; expected a robot. "
                     "Check that no file includes itself."
                 )
-            front.append((parse_xml(read_bytes(part), source=str(part)), part))
+            front.append((parse_xml(read_bytes(part), source=str(part)), part, times))
+        # A model that is attached may attach others: in the worst case each of these, each time.
+        attached *= max(1.0, counts["attach"])
+        for kind, most in MOST.items():
+            if counts[kind] * attached > most:
+                raise ModelError(
+                    f"{source}: <{kind}>, got {counts[kind] * attached:.0f} with all copies; "
+                    f"expected at most {most} in a robot. Remove the copies."
+                )
 
 
-def _check_copies(tree: Element, source: Path) -> None:
-    copies = 1.0
-    for element in tree.iter():
-        if element.tag not in ("replicate", "composite", "flexcomp") or not element.get("count"):
-            continue
-        where = f"{source}: <{element.tag}> count"
-        words = element.get("count", "").split()
-        copies *= math.prod(abs(n) for n in read_numbers(" ".join(words), len(words), where=where))
-        if copies > MAX_COPIES:
-            raise ModelError(
-                f"{where}, got {copies:.0f} copies; expected at most {MAX_COPIES} in a robot. "
-                "Remove the copies."
-            )
+def _count_copies(
+    tree: Element, copies: float, counts: dict[str, float], source: Path
+) -> Iterator[tuple[Element, float]]:
+    """Count what a file makes, copies and all; yields parts in files of their own, and how often.
+
+    `copies` is how often the file itself is there.
+    """
+    front = [(tree, copies)]
+    while front:
+        element, times = front.pop()
+        tag = element.tag
+        if tag in ("include", "model"):
+            yield element, times
+        elif tag in ("composite", "flexcomp"):
+            counts["point of a soft body"] += times * _soft_points(element, source)
+        elif tag == "replicate":
+            times *= _product(element, "count", source)
+        if tag in MOST or tag == "attach":
+            counts[tag] += times
+        front += [(child, times) for child in element]
+
+
+def _soft_points(element: Element, source: Path) -> float:
+    """How many bodies a soft one is made of; those in files are beyond all bounds."""
+    if element.get("file"):
+        return math.inf
+    given = len(element.get("point", "").split()) / 3
+    return max(given, *(_product(element, key, source) for key in ("count", "cellcount")))
+
+
+def _product(element: Element, key: str, source: Path) -> float:
+    words = element.get(key, "").split()
+    numbers = read_numbers(" ".join(words), len(words), where=f"{source}: <{element.tag}> {key}")
+    return math.prod(max(1.0, abs(number)) for number in numbers)
 
 
 def _check_numbers(tree: Element, source: Path) -> None:
-    """Refuse NaN, which MuJoCo takes with a warning in a log file."""
+    """Refuse NaN, which MuJoCo takes with a warning in a log file, and sizes beyond reason."""
+    heights = 0.0
     for element in tree.iter():
         for key, text in element.items():
             if key not in ("name", "class") and "nan" in text.lower().split():
@@ -107,6 +146,26 @@ def _check_numbers(tree: Element, source: Path) -> None:
                     f"{source}: <{element.tag} {key}={text[:60]!r}>; expected finite numbers. "
                     "Correct the file."
                 )
+            _check_size(element.tag, key, text, source)
+        if element.tag == "hfield":
+            heights += _product(element, "nrow", source) * _product(element, "ncol", source)
+    if heights > _MOST_HEIGHTS:
+        raise ModelError(
+            f"{source}: <hfield>, got {heights:.0f} heights; expected at most {_MOST_HEIGHTS}. "
+            "Remove the ground: it is no part of the robot."
+        )
+
+
+def _check_size(tag: str, key: str, text: str, source: Path) -> None:
+    if tag == "size" and key != "memory":
+        most = _LARGEST_SIZES.get(key, _LARGEST_SIZE)
+    elif tag == "mesh" and key == "params":
+        most = _LARGEST_MESH_WORD
+    else:
+        return
+    where = f"{source}: <{tag}> {key}"
+    if any(number > most for number in read_numbers(text, len(text.split()), where=where)):
+        raise ModelError(f"{where}, got {text[:60]!r}; expected at most {most}. Correct the file.")
 
 
 def _missing_meshes(spec: Any, path: Path) -> dict[str, str]:
@@ -135,6 +194,8 @@ def _strip(mujoco: Any, spec: Any, missing: dict[str, str]) -> tuple[set[str], s
     """
     spec.compiler.fusestatic = False
     spec.compiler.discardvisual = False
+    # Else every muscle is pulled in a simulation, for as long as the file says.
+    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
     kinds = mujoco.mjtInertiaFromGeom
     from_geoms = spec.compiler.inertiafromgeom == kinds.mjINERTIAFROMGEOM_TRUE
     if from_geoms:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from corporeal.embodiment import Embodiment
 from corporeal.errors import MissingExtraError
 from corporeal.geometry import Array
+from corporeal.network_bounds import bounded_options
 from corporeal.registry import plugins
 from corporeal.retargeting.tracking.physics import Servos
 from corporeal.retargeting.tracking.reference import MotionTrackingError, ReferenceMotion
@@ -131,13 +132,10 @@ def _session(path: Path) -> Any:
         raise MotionTrackingError(
             f"{path}: over {MAX_BYTES >> 20} MiB; expected a smaller network."
         )
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
     refusals = tuple(getattr(faults, name) for name in REFUSALS)
     try:
         return onnxruntime.InferenceSession(
-            str(path), sess_options=options, providers=["CPUExecutionProvider"]
+            str(path), bounded_options(), providers=["CPUExecutionProvider"]
         )
     except refusals as error:
         reason = str(error).splitlines()[0]
