@@ -269,6 +269,14 @@ def test_bytes_that_are_no_policy_are_refused(
     assert "broken.onnx" in refused
 
 
+def test_metadata_that_are_no_text_are_refused(link: RobotLink, tmp_path: Path) -> None:
+    whole = _policy(tmp_path).read_bytes()
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(whole.replace(b"rate_hz", b"rate\xffhz"))
+    with pytest.raises(CorporealError, match=r"broken\.onnx, got metadata that are no text"):
+        ArmPolicy(path, link, [ELBOW], is_live=False)
+
+
 def test_the_same_recording_takes_over_from_a_policy_in_the_same_way(tmp_path: Path) -> None:
     inputs = quest_inputs()[:180]
     made = []

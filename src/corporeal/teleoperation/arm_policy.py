@@ -56,8 +56,11 @@ class ArmPolicy:
         with path.open("rb") as file:
             self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         self._link = link
-        meta = self._session.get_modelmeta().custom_metadata_map
         self._fail = _Refusal(path.name)
+        try:
+            meta = self._session.get_modelmeta().custom_metadata_map
+        except UnicodeDecodeError:
+            raise self._fail("metadata that are no text", "UTF-8") from None
         self.rate_hz = self._rate(meta)
         self._state = tuple(_listed(meta, "state_names", self._fail))
         self._action = tuple(_listed(meta, "action_names", self._fail))

@@ -246,9 +246,13 @@ class ControlLoop:
 
     def _greet(self, arrived: OperatorArrived) -> SessionEvent | None:
         named = self.session.limb.arms.names
-        leads = motion_leader if arrived.is_motion else leader_of
+        opening_m = self.link.opening_m
         try:
-            made = [(name, leads(each, named)) for name, each in arrived.streams.items()]
+            made = [
+                (name, motion_leader(joints, named, opening_m=opening_m)
+                 if arrived.is_motion else leader_of(joints, named))
+                for name, joints in arrived.streams.items()
+            ]  # fmt: skip
         except CorporealError as error:
             return SessionEvent("refused", str(error), arrived.time_ns)
         self.streams = tuple(made)

@@ -37,7 +37,8 @@ class Grip:
             if np.isfinite(trigger):
                 self.opening = 1.0 - float(np.clip(trigger, 0.0, 1.0))
             return self.opening
-        if hand.joints is None or not hand.is_tracked:
+        # Gloves have joints and no place in the room.
+        if hand.joints is None or hand.is_emulated:
             return self.opening
         apart = float(np.linalg.norm(hand.joints[THUMB_TIP, :3] - hand.joints[INDEX_TIP, :3]))
         if np.isfinite(apart):

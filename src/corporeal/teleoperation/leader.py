@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corporeal.errors import UnknownNameError
 from corporeal.geometry import Array
-from corporeal.teleoperation.operator_input import InputError
+from corporeal.teleoperation.operator_input import SIDES, InputError, Side
 
+# Among the names of a leader's joints: how far its grippers, or triggers, are open.
+GRIPPERS: Final[Mapping[str, Side]] = {f"{side}_gripper": side for side in SIDES}
 # Leader arms are put together in steps of a quarter turn.
 QUARTER_RAD = np.pi / 2
 # Farther from the robot than this after the offsets are taken out, a leader is not aligned, rad.
@@ -25,31 +28,39 @@ class LeaderArm:
     """One stream of leader joints; `columns` (k,) are which commanded joints it leads.
 
     `offsets` (k,) and `signs` (k,) make its angles the robot's: sign * angle + offset. It leads
-    once it was aligned. `chosen` (k,) are the columns of its samples that lead; None: all.
+    once it was aligned. A sample has `width` numbers, of which the columns `chosen` (k,) lead and
+    those of `grips` say how far the hands are open, up to `wide_open`; `openings` are 0 to 1.
     """
 
     columns: NDArray[np.int64]
     signs: Array
     offsets: Array
+    width: int
+    chosen: NDArray[np.int64]
+    grips: Mapping[Side, int] = field(default_factory=dict)
+    wide_open: float = 1.0
     is_ready: bool = False
     angles: Array = field(default_factory=lambda: np.zeros(0))
     rates: Array = field(default_factory=lambda: np.zeros(0))
+    openings: dict[Side, float] = field(default_factory=dict)
     received_ns: int = 0
-    chosen: NDArray[np.int64] | None = None
 
-    def update(self, joints: Array, received_ns: int) -> None:
-        """Take a sample; one of another length, or that is not finite, is left out."""
-        if self.chosen is not None:
-            joints = joints[self.chosen] if len(joints) > self.chosen.max() else joints[:0]
-        if joints.shape != self.columns.shape or not np.isfinite(joints).all():
+    def update(self, sample: Array, received_ns: int) -> None:
+        """Take a sample; one of another length, or whose joints are not finite, is left out."""
+        if len(sample) != self.width or not np.isfinite(sample[self.chosen]).all():
             return
+        joints = sample[self.chosen].astype(np.float64)
         seconds = (received_ns - self.received_ns) / 1e9
         if self.angles.shape != joints.shape or not 0 < seconds < _LOST_S:
             self.rates = np.zeros(len(joints))
         else:
             share = seconds / (seconds + _SMOOTH_S)
             self.rates = self.rates + share * ((joints - self.angles) / seconds - self.rates)
-        self.angles, self.received_ns = joints.astype(np.float64), received_ns
+        self.angles, self.received_ns = joints, received_ns
+        for side, column in self.grips.items():
+            if np.isfinite(sample[column]):
+                opening = float(sample[column]) / self.wide_open
+                self.openings[side] = float(np.clip(opening, 0.0, 1.0))
 
     def align(self, robot: Array) -> None:
         """Find the offsets while person and robot (n,) hold the same pose; raises InputError."""
@@ -76,24 +87,46 @@ class LeaderArm:
 def leader_of(
     names: Sequence[str], commanded: Sequence[str], *, reversed_joints: Sequence[str] = ()
 ) -> LeaderArm:
-    """A leader whose joints have the names of the robot's; raises UnknownNameError for another."""
+    """A leader whose joints have the names of the robot's; raises UnknownNameError for another.
+
+    `left_gripper` and `right_gripper` among them are 0 shut to 1 open.
+    """
     for name in names:
-        if name not in commanded:
-            raise UnknownNameError("joint of the leader arm", name, commanded)
-    columns = np.array([list(commanded).index(name) for name in names], np.int64)
-    signs = np.array([-1.0 if name in reversed_joints else 1.0 for name in names])
-    return LeaderArm(columns, signs, np.zeros(len(names)))
+        if name not in commanded and name not in GRIPPERS:
+            raise UnknownNameError("joint of the leader arm", name, [*commanded, *GRIPPERS])
+    return _leader(names, commanded, reversed_joints)
 
 
-def motion_leader(names: Sequence[str], commanded: Sequence[str]) -> LeaderArm:
+def motion_leader(
+    names: Sequence[str], commanded: Sequence[str], *, opening_m: float = 0.0
+) -> LeaderArm:
     """A leader that is a motion of the robot itself: of its joints those that are commanded lead.
 
     Its angles are the robot's, so there is nothing to align; raises UnknownNameError for none.
+    Its grippers are in metres, of which `opening_m` is wide open; 0: the robot has none.
     """
-    chosen = [number for number, name in enumerate(names) if name in commanded]
-    if not chosen:
+    if not set(names) & set(commanded):
         raise UnknownNameError("joint of the motion", names[0] if names else "", commanded)
-    leader = leader_of([names[number] for number in chosen], commanded)
-    leader.chosen, leader.is_ready = np.array(chosen, np.int64), True
-    leader.angles = np.full(len(chosen), np.nan)
+    leader = _leader(names, commanded, ())
+    leader.is_ready, leader.angles = True, np.full(len(leader.columns), np.nan)
+    if opening_m > 0:
+        leader.wide_open = opening_m
+    else:
+        leader.grips = {}
     return leader
+
+
+def _leader(
+    names: Sequence[str], commanded: Sequence[str], reversed_joints: Sequence[str]
+) -> LeaderArm:
+    chosen = [number for number, name in enumerate(names) if name in commanded]
+    columns = [list(commanded).index(names[number]) for number in chosen]
+    signs = [-1.0 if names[number] in reversed_joints else 1.0 for number in chosen]
+    return LeaderArm(
+        np.array(columns, np.int64),
+        np.array(signs),
+        np.zeros(len(chosen)),
+        len(names),
+        np.array(chosen, np.int64),
+        {GRIPPERS[name]: number for number, name in enumerate(names) if name in GRIPPERS},
+    )

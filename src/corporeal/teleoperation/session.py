@@ -136,7 +136,7 @@ class TeleoperationSession:
         self._policy: PolicyAction | None = None
         self._blocked = ""
         self._asked_rates = np.zeros(len(limb.positions))
-        self._asked_to_follow = False
+        self._asked_to_follow = self._is_led = False
         self._released: dict[Side, bool] = dict.fromkeys(SIDES, True)
         self._heading: Array | None = None
         self._velocity = np.zeros(3)
@@ -262,6 +262,7 @@ class TeleoperationSession:
         goals = self._goals(now_ns) if self.driver == "human" else {}
         asked = self._asked_by_policy() if self.driver == "policy" else self._led()
         free = self.state in ("inert", "engaged")
+        self._is_led = self.driver == "human" and asked is not None and not goals and free
         if asked is None or goals or not free:
             self._asked_from = None
         if goals:
@@ -315,7 +316,7 @@ class TeleoperationSession:
 
     def _led(self) -> Array | None:
         """What leader arms ask of the joints (n,); None where none leads."""
-        active = [each for each in self.leaders.values() if each.is_ready and each.received_ns]
+        active = self._active_leaders()
         if not active or not self._asked_to_follow or self._blocked:
             return None
         asked = self.limb.positions.copy()
@@ -323,6 +324,16 @@ class TeleoperationSession:
         for leader in active:
             leader.lead(asked, self._asked_rates)
         return asked
+
+    def _lost_leader(self, now_ns: int) -> str:
+        """A leader arm that led and is silent, though others may still be heard; "" for none."""
+        for name, leader in self.leaders.items():
+            if leader.received_ns and now_ns - leader.received_ns > STREAM_LOST_S * 1e9:
+                return name
+        return ""
+
+    def _active_leaders(self) -> list[LeaderArm]:
+        return [each for each in self.leaders.values() if each.is_ready and each.received_ns]
 
     def _asked_by_policy(self) -> Array | None:
         """What a policy asks of the joints (n,); those that it does not command stay."""
@@ -344,12 +355,13 @@ class TeleoperationSession:
     def _watch_clutch(self, now_ns: int) -> None:
         """Whoever takes up the clutch, or engages, has the robot from the policy at once."""
         given = self._input
-        if self.driver != "policy" or given is None:
+        if self.driver != "policy":
             return
         for side in SIDES:
-            hand = given.hand(side)
-            is_seen = hand is not None and hand.is_tracked
-            if is_seen and self._released[side] and self._holds_clutch(given, side):
+            hand = None if given is None else given.hand(side)
+            if given is None or hand is None or not hand.is_tracked:
+                continue
+            if self._released[side] and self._holds_clutch(given, side):
                 self._take_over("the clutch was taken up", now_ns, keeps_clutch=True)
                 return
         if self._asked_to_follow and any(each.is_ready for each in self.leaders.values()):
@@ -361,6 +373,8 @@ class TeleoperationSession:
         is_driven = self.state == "engaged" and (self.driver == "human" or self._input is not None)
         if is_driven and silent_s > STREAM_LOST_S:
             self._hold("no input for 0.1 s", now_ns)
+        if self._is_led and self.state == "engaged" and self._lost_leader(now_ns):
+            self._hold(f"no input of {self._lost_leader(now_ns)} for 0.1 s", now_ns)
         if self.driver == "policy" and self._policy is None and trouble:
             self._hold(trouble, now_ns)
         if body.blocked and (self.state == "engaged" or self.driver == "policy"):
@@ -398,15 +412,25 @@ class TeleoperationSession:
 
     def _wanted_opening(self, side: Side) -> float | None:
         if self.driver == "policy":
-            self._grip_owed[side] = self._grips[side].opening - self._openings[side]
+            self._grip_owed[side] = self._persons_opening(side) - self._openings[side]
             return None if self._policy is None else self._policy.openings.get(side)
-        if not self._clutches[side].is_held:
+        if not (self._clutches[side].is_held or self._is_led):
             return None
-        owed, apart = self._grip_owed[side], self._grips[side].opening - self._openings[side]
+        opening = self._persons_opening(side)
+        owed, apart = self._grip_owed[side], opening - self._openings[side]
         # What a policy holds is not let go because the person's own hand happens to be open.
         if owed is not None and abs(apart) > _SAME_GRIP and apart * owed > 0:
             return None
         self._grip_owed[side] = None
+        return opening
+
+    def _persons_opening(self, side: Side) -> float:
+        """How open a person wants a hand: by a gripper of their leader arm, else by their own."""
+        given = self._input
+        if given is None or given.hand(side) is None or not self._clutches[side].is_held:
+            for leader in self._active_leaders():
+                if side in leader.openings:
+                    return leader.openings[side]
         return self._grips[side].opening
 
     def _move_base(self, dt_s: float) -> None:

@@ -13,6 +13,7 @@ from corporeal.errors import CorporealError, EpisodeError
 from corporeal.files import refuse_pointer
 from corporeal.geometry import Array
 from corporeal.schema import roles
+from corporeal.teleoperation.leader import GRIPPERS
 from corporeal.teleoperation.operator_input import (
     LONGEST_GAP_NS,
     InputError,
@@ -41,11 +42,11 @@ def accepts(path: Path) -> bool:
 
 
 def streams(path: Path) -> dict[str, tuple[str, ...]]:
-    """The names of its joints."""
+    """The names of its joints, and of its grippers where it has some."""
     if path.suffix == ".csv":
         return {STREAM: tuple(_header(path)[1:])}
     with Episode(path) as episode:
-        return {STREAM: episode[_named(episode) or ""].spec.names}
+        return {STREAM: (*episode[_named(episode) or ""].spec.names, *_grippers(episode))}
 
 
 def read(path: Path) -> Iterator[OperatorInput]:
@@ -77,17 +78,35 @@ def _inputs(seconds: Array, angles: Array) -> Iterator[OperatorInput]:
 
 
 def _named(episode: Episode) -> str | None:
-    """What the robot did, else what it was told."""
-    for path in (f"observations/{roles.JOINT_POSITION}", f"actions/{roles.JOINT_POSITION_TARGET}"):
+    """What the robot was told, else what it did, which a load makes less."""
+    for path in (f"actions/{roles.JOINT_POSITION_TARGET}", f"observations/{roles.JOINT_POSITION}"):
         if path in episode and episode[path].spec.names:
             return path
     return None
 
 
+def _grippers(episode: Episode) -> dict[str, str]:
+    """By gripper the stream that says how far (m) it was to be open, else how far it was.
+
+    Fingers are as far apart as what they hold is wide: only what they were told squeezes it.
+    """
+    known = {}
+    for name in GRIPPERS:
+        for path in (f"actions/{name}_target", f"observations/{name}"):
+            if name not in known and path in episode and episode[path].spec.unit == "m":
+                known[name] = path
+    return known
+
+
 def _episode(path: Path) -> tuple[Array, Array]:
     with Episode(path) as episode:
         reader = episode[_named(episode) or ""]
-        return np.asarray(reader.time_ns) / 1e9, np.asarray(reader[:], np.float64)
+        seconds, columns = np.asarray(reader.time_ns) / 1e9, [np.asarray(reader[:], np.float64)]
+        for gripper in _grippers(episode).values():
+            openings = np.asarray(episode[gripper][:], np.float64)[:, 0]
+            own_s = np.asarray(episode[gripper].time_ns) / 1e9
+            columns.append(np.interp(seconds, own_s, openings)[:, None])
+        return seconds, np.concatenate(columns, axis=1)
 
 
 def _header(path: Path) -> list[str]:
