@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -115,6 +116,42 @@ def test_a_campaign_is_collected_evenly_through_failures_and_refusals(database: 
     assert not told.confounded
     assert max(told.operators.values()) <= 7
     assert changes <= 6, f"{changes} changes of the room"
+
+
+def test_people_who_record_one_after_the_other_all_show_what_is_hard_to_change(
+    database: Database,
+) -> None:
+    begin(database, kitchen(), 24)
+    rooms: list[tuple[str, str]] = []
+    for number in range(24):
+        operator = PEOPLE[number // 6]
+        card = next_card(database, "autumn", station="s1", operator=operator)
+        record(database, card, number, operator)
+        rooms.append((operator, card.levels["room"]))
+    assert set(Counter(rooms).values()) == {3}, Counter(rooms)
+    changes = sum(one[1] != other[1] for one, other in pairwise(rooms))
+    assert changes <= 4, "a person changes the room once, and the next one begins where it stands"
+    told = progress(database)
+    assert not told.confounded
+    assert not told.few_operators
+
+
+def test_what_too_few_people_have_shown_is_kept_for_others(database: Database) -> None:
+    rules = Operators(minimum_per_variant=3, greatest_share=0.5)
+    begin(database, kitchen().model_copy(update={"operators": rules}), 12)
+    recorded = 0
+    for operator in ("ann", "ben"):
+        with pytest.raises(CampaignError, match=r"nothing is left for|has made 6"):  # noqa: PT012
+            for _ in range(7):
+                card = next_card(database, "autumn", station="s1", operator=operator)
+                record(database, card, recorded, operator)
+                recorded += 1
+    with pytest.raises(CampaignError, match="3 people are to show every level"):
+        next_card(database, "autumn", station="s2", operator="ben")
+    assert recorded < 12
+    for number in range(recorded, 12):
+        record(database, next_card(database, "autumn", operator="cleo"), number, "cleo")
+    assert progress(database).few_operators == ()
 
 
 def test_a_station_keeps_its_card_and_two_stations_are_not_asked_for_the_same(
@@ -272,7 +309,9 @@ def test_a_closed_campaign_hands_out_nothing_and_only_a_lead_makes_one(database:
 
 
 def test_the_share_of_one_operator_follows_the_protocol(database: Database) -> None:
-    rules = kitchen().model_copy(update={"operators": Operators(greatest_share=1.0)})
+    rules = kitchen().model_copy(update={
+        "operators": Operators(greatest_share=1.0, minimum_per_variant=1)
+    })  # fmt: skip
     begin(database, rules, 6)
     for number in range(6):
         record(database, next_card(database, "autumn", operator="ann"), number, "ann")

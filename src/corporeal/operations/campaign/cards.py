@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -16,17 +15,13 @@ from corporeal.catalog.database import Database
 from corporeal.catalog.people import certified_tasks, list_certificates, reason_for
 from corporeal.catalog.tables import CAMPAIGN_CARD
 from corporeal.episode import new_id
-from corporeal.errors import UnknownNameError
+from corporeal.operations.campaign.allocation import Allocation, CardRow
 from corporeal.operations.campaign.campaign import (
     Campaign,
-    CampaignEpisode,
     CampaignError,
     collected,
-    daypart_of,
-    done_rows,
     find_campaign,
     keep_plan,
-    without,
 )
 from corporeal.protocol import Protocol
 from corporeal.protocol.card import (
@@ -39,46 +34,10 @@ from corporeal.protocol.card import (
 )
 from corporeal.protocol.coverage import OPERATOR
 from corporeal.protocol.design import (
-    DesignError,
-    Rows,
-    Scene,
-    choose_next,
     draw_conditions,
-    replan,
-    shift_length,
 )
-from corporeal.units import SECOND_NS
-from corporeal.words import counted, listed
 
 LONGEST_WHY = 500
-# What was taken up and has not come back after so long was never put in.
-_PENDING = timedelta(minutes=30)
-# Refusals and scenes of earlier shifts say nothing of this one.
-_SHIFT = timedelta(hours=10)
-
-
-@dataclass(frozen=True)
-class CardRow:
-    """A card as the catalogue has it."""
-
-    id: str
-    station: str | None
-    operator: str | None
-    state: str
-    content: Mapping[str, Any]
-    why: str | None
-    offered_at: str
-    changed_at: str
-
-    @property
-    def levels(self) -> Mapping[str, str]:
-        """What it asked for."""
-        levels: Mapping[str, str] = self.content["levels"]
-        return levels
-
-    def age(self, now: datetime) -> timedelta:
-        """How long ago something became of it."""
-        return now - datetime.fromisoformat(self.changed_at)
 
 
 def next_card(
@@ -87,8 +46,9 @@ def next_card(
 ) -> EpisodeCard:  # fmt: skip
     """What a station is to record next; the open card again, where it has one.
 
-    Balanced over the accepted episodes so far, rare combinations first, neither the operator nor
-    the time of day confounded with the levels, and with few changes of scene. Raises CampaignError
+    Balanced over the accepted episodes so far, rare combinations first, with few changes of scene,
+    and so that neither the operator nor the time of day tells the levels: everybody gets all of
+    them, and none is left to fewer people than the protocol asks for. Raises CampaignError
     where there is nothing for this operator to do, or where what they record would be practice;
     DesignError where the rules cannot be kept.
     What depends on the time goes by `now`, the clock's where it is not said.
@@ -105,7 +65,7 @@ def next_card(
     held = next((card for card in mine if card.state == "open"), None)
     if held is not None and held.operator == operator:
         return _read_card(held.content)
-    room = _Room(campaign, episodes, cards, station, operator, moment)
+    room = Allocation(campaign, episodes, cards, station, operator, moment)
     row, plan = room.choose()
     levels = campaign.space.decode(row)
     if operator is not None and OPERATOR in levels:
@@ -162,122 +122,6 @@ def open_cards(connection: Connection, name: str) -> list[tuple[str | None, Epis
     """What every station has before it."""
     cards = _cards(connection, name)
     return [(card.station, _read_card(card.content)) for card in cards if card.state == "open"]
-
-
-class _Room:
-    """What is left of a campaign for one operator at one station."""
-
-    def __init__(
-        self,
-        campaign: Campaign,
-        episodes: Sequence[CampaignEpisode],
-        cards: Sequence[CardRow],
-        station: str | None,
-        operator: str | None,
-        now: datetime,
-    ) -> None:
-        self._campaign, self._episodes, self._operator = campaign, episodes, operator
-        self._now = now
-        space = campaign.space
-        good = [each for each in episodes if each.outcome in ("accepted", "unchecked")]
-        self.done: Rows = done_rows(campaign, good)
-        self._good = good
-        known = {each.card for each in episodes}
-        waiting = [
-            card for card in cards
-            if (card.state == "open" and card.station != station)
-            or (card.state == "taken" and card.id not in known and card.age(now) < _PENDING)
-        ]  # fmt: skip
-        self.pending: Rows = space.encode(card.levels for card in waiting)
-        self._people = [each.operator for each in good] + [card.operator for card in waiting]
-        mine = [card for card in cards if card.station == station and card.age(now) < _SHIFT]
-        taken = sorted((card for card in mine if card.state == "taken"),
-                       key=lambda card: card.changed_at)  # fmt: skip
-        self._shift = space.encode(card.levels for card in taken)
-        self.last: Mapping[str, str] | None = taken[-1].levels if taken else None
-        self._refused = space.encode(card.levels for card in mine if card.state == "refused")
-        self._ever_refused = space.encode(card.levels for card in cards if card.state == "refused")
-
-    def choose(self) -> tuple[Sequence[int], list[Mapping[str, str]] | None]:
-        """The next row, and the whole plan where it had to be made anew."""
-        campaign = self._campaign
-        busy = np.concatenate([self.done, self.pending])
-        if len(busy) >= campaign.episodes:
-            raise CampaignError(
-                f"campaign {campaign.name} has all its {campaign.episodes} episodes, with "
-                f"{counted(len(self.pending), 'card')} still on their way. Close it: corporeal "
-                f"campaign close {campaign.name}."
-            )
-        self._check_share()
-        left, strangers = without(campaign.rows, busy)
-        plan: list[Mapping[str, str]] | None = None
-        if strangers or not len(left):
-            left = self._replan(busy, self._ever_refused[:0])
-            plan = self._plan(busy, left)
-        mine = self._for_me(left)
-        if not len(mine):
-            left = self._replan(busy, self._refused)
-            plan, mine = self._plan(busy, left), self._for_me(left)
-        if not len(mine):
-            raise CampaignError(self._nothing_left(left))
-        today = daypart_of(round(self._now.timestamp() * SECOND_NS))
-        context = [
-            done_rows(campaign, [each for each in self._good if each.operator == self._operator]),
-            done_rows(campaign, [each for each in self._good if each.daypart == today]),
-        ]
-        last = None if self.last is None else campaign.space.encode([self.last])[0]
-        scene = Scene(last, self._shift, context)
-        at = choose_next(campaign.space, mine, busy, scene,
-                         per_shift=shift_length(campaign.protocol))  # fmt: skip
-        return mine[at].tolist(), plan
-
-    def _replan(self, busy: Rows, refused: Rows) -> Rows:
-        campaign = self._campaign
-        space = campaign.space.without(refused.tolist())
-        try:
-            return replan(space, busy, campaign.episodes, seed=campaign.seed + len(busy))
-        except DesignError as error:
-            raise DesignError(f"campaign {campaign.name}: {error}") from None
-
-    def _plan(self, busy: Rows, left: Rows) -> list[Mapping[str, str]]:
-        return [self._campaign.space.decode(row) for row in (*busy, *left)]
-
-    def _for_me(self, left: Rows) -> Rows:
-        """Rows that this operator can show and that were not refused here in this shift."""
-        space = self._campaign.space
-        if space.operator is not None and self._operator is not None:
-            names = space.factors[space.operator].levels
-            if self._operator not in names:
-                raise UnknownNameError("operator of this campaign", self._operator, names)
-            left = left[left[:, space.operator] == names.index(self._operator)]
-        here = space.without(self._refused.tolist())
-        return left[[not here.is_refused(row) for row in left]] if len(left) else left
-
-    def _check_share(self) -> None:
-        """Raise where this operator has made as much of the campaign as one may."""
-        share = self._campaign.protocol.operators.greatest_share
-        most = max(1, math.floor(share * self._campaign.episodes + 1e-9))
-        count = self._people.count(self._operator)
-        if self._operator is not None and count >= most:
-            raise CampaignError(
-                f"{self._operator} has made {count} of {self._campaign.episodes} episodes; the "
-                f"protocol lets one operator make {100 * share:.0f} %. Let somebody else record."
-            )
-
-    def _nothing_left(self, left: Rows) -> str:
-        space = self._campaign.space
-        if space.operator is None:
-            return (
-                f"every combination that is left of {self._campaign.name} was refused at this "
-                "station. Mend what was in the way, or record at another one."
-            )
-        names = space.factors[space.operator].levels
-        counts = [f"{name} {int((left[:, space.operator] == at).sum())}"
-                  for at, name in enumerate(names)]  # fmt: skip
-        return (
-            f"nothing is left for {self._operator} in {self._campaign.name}; planned are still: "
-            f"{listed(counts)}. Let one of them record."
-        )
 
 
 def _check_certificate(

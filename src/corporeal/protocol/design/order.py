@@ -1,7 +1,8 @@
 """Which of the episodes that are left comes next: few changes of scene, and nothing confounded.
 
-What is hard to change stays until it has had its part of the shift, so that a shift sees every
-level once and not one after the other in turn: a split-plot design, run as people can run it.
+What is hard to change stays until it has had its part of what the person who records is likely to
+make before somebody else does, or of the shift where nobody is named: everybody sees every level,
+and it does not change from one episode to the next. A split-plot design, run as people can run it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from corporeal.protocol.design.space import PER_SHIFT, UNKNOWN, DesignSpace, Row
 # What a minute of changing, and what a level that is common in these circumstances, costs against
 # one that is common altogether.
 _PER_MINUTE, _CONFOUNDED = 0.5, 2.0
+# What it is worth that somebody shows a level who has not, where too few people have.
+_NEW_PERSON = 2.0
+# Where people take turns quickly, what is hard to change stays for so many episodes of each.
+_LEAST_STAY = 3
 # More than anybody collects one after the other: they are only sorted.
 _MOST_ORDERED = 5000
 
@@ -27,13 +32,19 @@ class Scene:
     """What stands before whoever is about to record.
 
     `last` is the row that was recorded last at this station, `shift` those of its shift so far.
-    `context` are the done rows with the same operator, and with the same time of day: what a level
-    occurs in too often with one of them it is confounded with.
+    `context` are the done rows with the same operator, in the order of recording, and with the
+    same time of day: what a level occurs in too often with one of them it is confounded with.
+    `part` is how many of the plan this operator is likely to make, 0 where nobody is named;
+    `stretch` how many people usually record here before somebody else does, 0 if nobody knows.
+    `wanted` says, by column and level, what is to be shown by more people, this one among them.
     """
 
     last: NDArray[np.int64] | None = None
     shift: Rows | None = None
     context: Sequence[Rows] = field(default=())
+    part: int = 0
+    stretch: int = 0
+    wanted: Sequence[NDArray[np.bool_]] = ()
 
 
 def choose_next(
@@ -42,13 +53,22 @@ def choose_next(
     """The place in `left`, which is not empty, of the episode to collect next."""
     fits = np.arange(len(left))
     shift = scene.shift if scene.shift is not None else left[:0]
+    # Who has made more than a shift's episodes begins the next one's.
+    shift = shift[len(shift) - len(shift) % per_shift :]
     shifts_left = max(1, math.ceil((len(left) + len(shift)) / per_shift))
+    own, part = (scene.context[0] if scene.context else left[:0]), scene.part
     for column in _hard_first(space):
         levels = np.unique(left[fits, column])
         here = UNKNOWN if scene.last is None else int(scene.last[column])
-        level = _stay_or_go(left[fits], shift, column, here, levels, shifts_left, scene, space)
+        block = min(per_shift, part, max(scene.stretch, _LEAST_STAY * len(levels)))
+        # What they have made of the block that they are in.
+        stretch = own[len(own) - len(own) % block :] if block else own[:0]
+        level = _stay_or_go(left[fits], shift, stretch, block, column, here, levels, shifts_left,
+                            scene, space)  # fmt: skip
         fits = fits[left[fits, column] == level]
         shift = shift[shift[:, column] == level]
+        own = own[own[:, column] == level]
+        part = math.ceil(part * float(space.shares[column][level]))
     return int(fits[int(np.argmin(_rank(space, left[fits], done, scene)))])
 
 
@@ -60,29 +80,32 @@ def _hard_first(space: DesignSpace) -> list[int]:
 
 
 def _stay_or_go(
-    left: Rows, shift: Rows, column: int, here: int, levels: NDArray[np.int64], shifts_left: int,
-    scene: Scene, space: DesignSpace,
+    left: Rows, shift: Rows, stretch: Rows, block: int, column: int, here: int,
+    levels: NDArray[np.int64], shifts_left: int, scene: Scene, space: DesignSpace,
 ) -> int:  # fmt: skip
     """The level of a factor that is hard to change: the one that stands, as long as it is due."""
 
     def quota(level: int) -> int:
+        if block:
+            of_block = math.ceil(float(block * space.shares[column][level]) - 1e-9)
+            return of_block - int((stretch[:, column] == level).sum())
         have = int((shift[:, column] == level).sum())
         still = int((left[:, column] == level).sum())
         return math.ceil((still + have) / shifts_left) - have
 
-    if here in levels and quota(here) > 0:
-        return here
     others = [int(level) for level in levels if level != here] or [int(levels[0])]
+    if here in levels and (quota(here) > 0 or max(map(quota, others)) <= 0):
+        return here
     seen = [sum(int((rows[:, column] == level).sum()) for rows in scene.context)
             / max(space.shares[column][level], 1e-9) for level in others]  # fmt: skip
     due = [quota(level) for level in others]
-    # What still has a part of this shift, then what was seen least in these circumstances.
+    # What still has a part of this block, then what was seen least in these circumstances.
     order = sorted(range(len(others)), key=lambda at: (due[at] <= 0, seen[at], -due[at]))
     return others[order[0]]
 
 
 def _rank(space: DesignSpace, left: Rows, done: Rows, scene: Scene) -> NDArray[np.float64]:
-    """Lower is better: rare among what is done, not confounded, and few minutes to set up."""
+    """Lower is better: rare among what is done, not confounded, shown by few, soon set up."""
     rank = np.zeros(len(left))
     for column, shares in enumerate(space.shares):
         counts = np.bincount(done[done[:, column] != UNKNOWN, column], minlength=len(shares))
@@ -92,6 +115,8 @@ def _rank(space: DesignSpace, left: Rows, done: Rows, scene: Scene) -> NDArray[n
             seen = np.bincount(known, minlength=len(shares))
             often = seen / np.maximum(shares, 1e-9) / max(1, len(known))
             rank += _CONFOUNDED * often[left[:, column]]
+        if scene.wanted:
+            rank -= _NEW_PERSON * scene.wanted[column][left[:, column]]
         if scene.last is not None and scene.last[column] != UNKNOWN:
             minutes = space.factors[column].change_min or 0.0
             rank += _PER_MINUTE * minutes * (left[:, column] != scene.last[column])
