@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from tests.catalog.entries import changed, entry
+from sqlalchemy import select
+from tests.catalog.entries import changed, entry, made_entry
 
 from corporeal.catalog.audit import events_of, verify
 from corporeal.catalog.database import CatalogError, Database
@@ -11,15 +14,18 @@ from corporeal.catalog.episodes import (
     EpisodeMark,
     add_episodes,
     count_tags,
+    count_unchecked,
     decisions_of,
     find_episode,
     mark_episodes,
     move_episodes,
     tags_of,
+    unchecked_among,
     undo_mark,
 )
 from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import count_episodes, count_facets, parse, query_text, toggle_value
+from corporeal.catalog.tables import EPISODE
 
 IDS = [entry(number).id for number in range(3)]
 ANNA = Actor("anna", "lead")
@@ -128,3 +134,17 @@ def test_one_unknown_episode_and_nothing_is_marked(judged: Database) -> None:
         mark_episodes(connection, [*IDS, "nobody"], BAD, who="anna")
     with judged.read() as connection:
         assert tags_of(connection, IDS) == {}
+
+
+def test_a_verdict_that_a_person_alone_gave_is_no_check(database: Database) -> None:
+    bare = [made_entry(name, {"hash": f"sha256:{name}", "bytes": 1, "file": f"{name}.h5"})
+            for name in ("accepted", "checked", "earlier")]  # fmt: skip
+    judgement = {"verdict": "accepted", "policy": "p@1", "basis": "it", "facts": {}}
+    entries = [bare[0], replace(bare[1], assessment=judgement),
+               changed(bare[2], verdict="accepted")]  # fmt: skip
+    with database.write() as connection:
+        add_episodes(connection, entries, who="ingest")
+        mark_episodes(connection, ["accepted", "checked"], EpisodeMark("accepted"), who="anna")
+        names = [each.id for each in entries]
+        assert unchecked_among(connection, names) == {"accepted"}
+        assert count_unchecked(connection, select(EPISODE.c.id)) == 1

@@ -197,7 +197,7 @@ def test_labels_are_brought_out(lab: Path, tmp_path: Path) -> None:
     for each in _work(lab)[:3]:
         _good("accept", each, "-w", lab)
     out = tmp_path / "labels.csv"
-    assert "1 episodes have no labels in force" in _good("export", "-o", out, "-w", lab)
+    assert "1 episode without labels in force" in _good("export", "-o", out, "-w", lab)
     assert "grasp" in out.read_text("utf-8")
     whole = _json("export", "-o", tmp_path / "labels.json", "-w", lab)
     assert (whole["episodes"], len(whole["without_labels"])) == (3, 1)

@@ -240,3 +240,17 @@ def test_wrong_settings_are_refused_in_a_sentence(small: Database) -> None:
         _draw(small, "cost", reset_s="-3")
     with pytest.raises(UnknownNameError, match="axis"):
         _draw(small, "coverage_objects", rows="horoscope")
+
+
+def test_what_has_no_plan_is_not_called_balanced_and_no_calibration_is_not_in_use(
+    small: Database,
+) -> None:
+    with small.write() as connection:
+        add_episodes(
+            connection, [entry(number, metadata={}, task="reach") for number in range(6)], who="me"
+        )
+    balance = _draw(small, "label_balance", "")
+    assert balance.answer.startswith("Cannot tell: nothing here has a plan")
+    drift = _draw(small, "calibration_drift", "")
+    assert drift.answer.endswith("No episode states a calibration.")
+    assert drift.payload is None

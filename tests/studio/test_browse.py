@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,10 @@ from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.episodes import add_episodes
+from corporeal.catalog.query import parse
+from corporeal.catalog.query.fields import WHOLE
 from corporeal.catalog.workspace import Workspace
+from corporeal.quality.scoring import scores
 
 
 def _get(client: TestClient, path: str, **params: Any) -> Any:
@@ -173,3 +178,14 @@ def test_numbers_lead_to_episodes_and_ids_to_their_numbers(
     answer = client.get("/api/names/7")
     assert (answer.status_code, answer.json()["error"][:24]) == (404, "episode '7' is not in th")
     assert [row["number"] for row in _get(client, "/episodes")["rows"]] == [3, 2, 1]
+
+
+def test_the_help_on_queries_has_every_field_and_examples_that_are_right() -> None:
+    page = Path(__file__).parents[2] / "web/src/pages/browse/query_help.tsx"
+    text = page.read_text("utf-8")
+    examples = re.findall(r'^  \["([^"]+)", "', text.partition("const fields")[0], re.MULTILINE)
+    assert len(examples) > 10
+    assert all(parse(each) for each in examples)
+    assert set(re.findall(r"score\.(\w+)", " ".join(examples))) <= set(scores())
+    named = set(re.findall(r"[a-z_]+", text.partition("const fields")[2].partition("];")[0]))
+    assert not set(WHOLE) - named

@@ -59,7 +59,7 @@ def test_a_newcomer_finds_the_fall_and_what_led_to_it(
     before = happened.get_by_role("list", name="Before, in order")
     expect(before.get_by_role("button", name="contact 2.500 s")).to_be_visible()
     happened.get_by_role("button", name="Go to the fall").click()
-    page.wait_for_url("**t=3000000000**")
+    page.wait_for_url("**t=2000000000**")
     finding = page.get_by_role("listitem").filter(has_text="Task failed").first
     expect(finding).to_contain_text("Why it matters")
     page.get_by_role("tab", name="score").click()

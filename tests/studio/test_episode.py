@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi.testclient import TestClient
 from tests.studio.conftest import SmallWorkspace
 
 from corporeal.catalog.workspace import Workspace
-from corporeal.studio.routes.episode import finding_unit, told_unit
+from corporeal.quality.reports import finding_unit
 
 
 def test_findings_come_with_moments_and_finite_evidence(
@@ -114,6 +116,7 @@ def test_a_unit_is_told_only_where_it_is_sure() -> None:
     assert finding_unit("robot_fell", 60.0) == "deg", "of the tilt"
     assert finding_unit("no_such_check", 1.0) == "1"
     leap = "observations/right_tactile leaps by 4.59e+06 Pa over all taxels at 3.619 s"
-    assert told_unit(leap, 4.5912e6) == "Pa", "the message tells it"
-    assert told_unit(leap, 3.0) == "1", "no number of the message"
-    assert told_unit("are held for 4 rows as a rule (133 ms)", 4.0) == "rows"
+    told = partial(finding_unit, "no_such_check", None)
+    assert told(value=4.5912e6, message=leap) == "Pa", "the message tells it"
+    assert told(value=3.0, message=leap) == "1", "no number of the message"
+    assert told(value=4.0, message="are held for 4 rows as a rule (133 ms)") == "rows"

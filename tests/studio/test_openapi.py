@@ -72,7 +72,7 @@ def _is_free(schema: dict[str, Any]) -> bool:
 
 
 # What a row of the list says from other tables than that of episodes.
-JOINED = {"assessed", "finding", "decision", "tags", "comments"}
+JOINED = {"assessed", "checked", "finding", "decision", "tags", "comments"}
 
 
 def test_the_row_of_an_episode_has_the_columns_of_its_table() -> None:

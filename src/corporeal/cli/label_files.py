@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from corporeal.cli.command import argument, option
 from corporeal.cli.label_proposals import find_episodes, find_taxonomy, used_taxonomy
 from corporeal.cli.output import AsJson, console, print_json, print_result
-from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
 from corporeal.labelling.labels import (
@@ -49,8 +49,11 @@ def export(
     Example: [bold]corporeal annotate export 'task = reach' --out reach.csv[/bold]
     """
     chosen = format_of(out, format_name)
-    with read_catalog(root, "export") as connection:
-        names = [row.id for row in find_episodes(connection, wanted or [])]
+    with (
+        enter_workspace(root, "export") as (workspace, actor),
+        workspace.database.read() as connection,
+    ):
+        names = [row.id for row in find_episodes(connection, wanted or [], by=actor)]
         held = labels_in_force(connection, names)
         kept = [held[name] for name in names if name in held
                 and (stale or held[name].stale is None)]  # fmt: skip
@@ -66,11 +69,12 @@ def export(
         print_json({"files": files, "episodes": len(labels), "without_labels": left,
                     "loses": list(chosen.loses)})  # fmt: skip
         return
-    console().print(f"labels of {len(labels)} episodes as {chosen.title}: {out}")
+    console().print(f"labels of {counted(len(labels), 'episode')} as {chosen.title}: {out}")
     for sentence in chosen.loses:
         console().print(Text(f"not in it: {sentence}"))
     if left:
-        console().print(f"{len(left)} episodes have no labels in force: corporeal annotate status")
+        number = counted(len(left), "episode")
+        console().print(f"{number} without labels in force: corporeal annotate status")
 
 
 def _labels(connection: Connection, held: Sequence[Labels]) -> list[EpisodeLabels]:

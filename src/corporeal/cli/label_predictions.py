@@ -9,7 +9,7 @@ from typing import Annotated
 from corporeal.cli.command import argument, option
 from corporeal.cli.label_proposals import find_episodes, find_taxonomy
 from corporeal.cli.output import AsJson, emphasise, print_result
-from corporeal.cli.workspaces import WorkspaceOption, read_catalog, write_catalog
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, write_catalog
 from corporeal.errors import CorporealError
 from corporeal.files import atomic_write
 from corporeal.labelling.labels import labels_in_force
@@ -64,8 +64,11 @@ def write_corrections(
 
     Example: [bold]corporeal annotate corrections 'task = pick_place' --out fixes.jsonl[/bold]
     """
-    with read_catalog(root, "export") as connection:
-        names = [row.id for row in find_episodes(connection, wanted or [])]
+    with (
+        enter_workspace(root, "export") as (workspace, actor),
+        workspace.database.read() as connection,
+    ):
+        names = [row.id for row in find_episodes(connection, wanted or [], by=actor)]
         labels = labels_in_force(connection, names)
     rows = list(corrected_predictions([labels[name] for name in names if name in labels]))
     if not rows:

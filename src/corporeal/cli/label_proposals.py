@@ -11,6 +11,8 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from corporeal.catalog.episodes import EpisodeRow, find_episode, find_named
+from corporeal.catalog.people import require_query
+from corporeal.catalog.permission import Actor
 from corporeal.catalog.query import every_episode
 from corporeal.catalog.store import open_remote
 from corporeal.catalog.workspace import Workspace
@@ -72,8 +74,11 @@ def used_taxonomy(connection: Connection, name: str | None) -> Taxonomy:
     return held[-1]
 
 
-def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[EpisodeRow]:
-    """Rows of episodes: by number or a part of their ids, or all that one query finds."""
+def find_episodes(connection: Connection, wanted: Sequence[str], *, by: Actor) -> list[EpisodeRow]:
+    """Rows of episodes: by number or a part of their ids, or all that one query finds.
+
+    A query for single people is for those alone who may see their figures.
+    """
     if wanted and all(_NAME.fullmatch(each) for each in wanted):
         return [find_named(connection, each) for each in wanted]
     if len(wanted) > 1:
@@ -81,6 +86,7 @@ def find_episodes(connection: Connection, wanted: Sequence[str]) -> list[Episode
             f"episodes, got {len(wanted)} words that are no episodes; expected numbers such as "
             "#4, ids, or one query in quotes."
         )
+    require_query(connection, by, wanted[0] if wanted else None)
     found = list(every_episode(connection, wanted[0] if wanted else None))
     if len(found) > _MOST:
         raise CorporealError(f"episodes, got {len(found)}; expected {_MOST} at most at once.")

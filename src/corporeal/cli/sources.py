@@ -118,9 +118,9 @@ def _episode_files(word: str, root: Path | None, stack: ExitStack) -> list[Path]
     # The catalogue's libraries take as long to load as small sets to check: whoever asks it pays.
     from corporeal.cli.label_proposals import find_episodes
 
-    with enter_workspace(root, "export") as (workspace, _):
+    with enter_workspace(root, "export") as (workspace, actor):
         with workspace.database.read() as connection:
-            rows = find_episodes(connection, [word])
+            rows = find_episodes(connection, [word], by=actor)
         copies = release.reading.local_copies(workspace)
         if not rows:
             raise CorporealError(

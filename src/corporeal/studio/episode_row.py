@@ -19,6 +19,7 @@ from corporeal.catalog.episodes import (
     gravest_findings,
     last_assessments,
     tags_of,
+    unchecked_among,
 )
 from corporeal.labelling.review import count_comments
 from corporeal.quality.check import Verdict, count_checks
@@ -77,9 +78,13 @@ class ListedDecision(BaseModel):
 
 
 class ListedEpisode(_EpisodeColumns):
-    """An episode in the list; `assessed` is the share of the checks that could run."""
+    """An episode in the list; `assessed` is the share of the checks that could run.
+
+    `checked` is false where no check has looked at it, though a person may have accepted it.
+    """
 
     finding: TopFinding | None
+    checked: bool
     assessed: float | None
     decision: ListedDecision | None
     tags: list[str]
@@ -91,11 +96,12 @@ def shown_rows(connection: Connection, rows: Sequence[EpisodeRow]) -> list[Liste
     ids = [row.id for row in rows]
     gravest, decisions = gravest_findings(connection, ids), decisions_of(connection, ids)
     tags, comments = tags_of(connection, ids), count_comments(connection, ids)
-    judged = last_assessments(connection, ids)
+    judged, unchecked = last_assessments(connection, ids), unchecked_among(connection, ids)
     return [
         ListedEpisode(
             **{name: _finite(getattr(row, name)) for name in _EpisodeColumns.model_fields},
             finding=_top_finding(gravest.get(row.id)),
+            checked=row.id not in unchecked,
             assessed=_assessed(judged.get(row.id)),
             decision=shown_decision(decisions.get(row.id)),
             tags=tags.get(row.id, []),

@@ -26,8 +26,8 @@ def report() -> Report:
         f"left_elbow {HOSTILE}",
         "observation.state",
         ((10, 12),),
-        3.2,
-        2.9,
+        0.3,
+        0.05,
         {"time_s": np.linspace(0, 1, 50), "left_elbow": np.linspace(2, 3.2, 50)},
         "fail",
         check="joint_beyond_limit",
@@ -44,7 +44,8 @@ def report() -> Report:
 
 def test_the_page_shows_findings_pictures_and_what_was_not_assessed(report: Report) -> None:
     page = html.render(report)
-    for text in ("left_elbow", "joint_beyond_limit", "frames 10 to 11", "3.2 against 2.9",
+    for text in ("left_elbow", "joint_beyond_limit", "frames 10 to 11", "30 %, allowed 5 %",
+                 "Joint beyond limit",
                  "the same", "data:image/jpeg;base64", "polyline", "no base",
                  "policy ours@1.0.0"):  # fmt: skip
         assert text in page, text

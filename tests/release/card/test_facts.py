@@ -22,7 +22,7 @@ from tests.release.card.small_release import (
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import add_episodes
 from corporeal.catalog.tables import DOCUMENT, EPISODE, MEMBER, RELEASE
-from corporeal.release.card import card_facts
+from corporeal.release.card import card_facts, render_card
 
 
 def test_counts_are_those_of_the_members(database: Database) -> None:
@@ -136,6 +136,7 @@ def test_a_release_of_episodes_that_say_nothing_has_facts_all_the_same(tmp_path:
     assert facts.first_ns is None
     assert facts.licence is None
     assert [task.name for task in facts.tasks] == ["not stated"]
+    assert "No check has looked at 1 of the 1 episode" in render_card(facts)
 
 
 def test_a_release_without_an_episode_has_facts_all_the_same(database: Database) -> None:

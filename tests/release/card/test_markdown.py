@@ -76,7 +76,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> CardFacts:
 def test_the_card_says_what_is_in_the_release(facts: CardFacts) -> None:
     card = render_card(facts, pictures=PICTURES)
     for said in (
-        "240 episodes", "`pick_place`", "Put the red cup on the tray.", "`train`", "gap_in_stream",
+        "240 episodes", "`pick_place`", "Put the red cup on the tray.", "`train`", "Gap in stream",
         "observations/joint_position", "rad/s", facts.manifest, "CC-BY-4.0",
         "teleop_humanoid@1.0.0", "corporeal release verify kitchen@1.2.0",
         "The splits differ in operator.",

@@ -22,6 +22,7 @@ const nobody: Session = {
   read_only: true,
   may: [],
   accounts: false,
+  sees_people: false,
   episodes: null,
 };
 

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from "react";
-import { useMay } from "../api/session";
+import { useMay, useSession } from "../api/session";
 import { endShare, listShares, makeShare } from "../api/share";
 import { useAnswer } from "../api/use_answer";
 import { CopyLine } from "./copy_line";
@@ -24,6 +24,7 @@ const spans: [number, string][] = [
 /** Shows this moment to others: to those who may log in, or to whoever has the link. */
 export function ShareDialog({ episodes, address, onClose }: Props) {
   const mayShare = useMay("share");
+  const { accounts } = useSession();
   return (
     <Dialog title="Share this moment" onClose={onClose}>
       <div className="share">
@@ -33,8 +34,13 @@ export function ShareDialog({ episodes, address, onClose }: Props) {
           <CopyLine label="Address of this moment" text={window.location.origin + address} />
           {isHere(window.location.hostname) && (
             <p className="share-here">
-              Only this computer can open this address. Start Studio with <code>--host</code> to let
-              others in.
+              Only this computer can open this address, and any link made here. To let others in,{" "}
+              {!accounts && (
+                <>
+                  give them accounts (<code>corporeal account add</code>), then{" "}
+                </>
+              )}
+              start Studio with <code>--host</code>.
             </p>
           )}
         </section>

@@ -90,7 +90,7 @@ export function Timeline({ episode, clock, detected = none }: TimelineProps) {
           <div className="timeline-row">
             <span className="timeline-name">Findings</span>
             <p className="timeline-none">
-              {episode.row.verdict ? "No findings." : "This episode was not checked."}
+              {episode.checked ? "No findings." : "No check has looked at this episode."}
             </p>
           </div>
         )}

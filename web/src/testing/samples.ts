@@ -32,6 +32,7 @@ export function sampleEpisode(changed: Partial<EpisodeDetail> = {}): EpisodeDeta
     findings: [],
     not_assessed: [],
     checks: 90,
+    checked: true,
     assessments: [],
     protocol: null,
     adherence: [],

@@ -13,11 +13,13 @@ from .marks import EpisodeDecision as EpisodeDecision
 from .marks import EpisodeMark as EpisodeMark
 from .marks import MarkedEpisodes as MarkedEpisodes
 from .marks import count_tags as count_tags
+from .marks import count_unchecked as count_unchecked
 from .marks import decide_episodes as decide_episodes
 from .marks import decisions_of as decisions_of
 from .marks import mark_episodes as mark_episodes
 from .marks import restore_decision as restore_decision
 from .marks import tags_of as tags_of
+from .marks import unchecked_among as unchecked_among
 from .marks import undo_mark as undo_mark
 from .peers import count_unreferenced as count_unreferenced
 from .peers import find_reference as find_reference

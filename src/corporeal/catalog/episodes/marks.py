@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, or_, select, update
 
 from corporeal.catalog.audit import Change, latest_events, now, record, take_turn
 from corporeal.catalog.database import CatalogError
@@ -16,7 +16,7 @@ from corporeal.catalog.episodes.reading import parts_of, unknown_episode
 from corporeal.catalog.episodes.rows import NEXT, State
 from corporeal.catalog.episodes.writing import move_episodes
 from corporeal.catalog.permission import Actor, require
-from corporeal.catalog.tables import DECISION, EPISODE, TAG
+from corporeal.catalog.tables import ASSESSMENT, DECISION, EPISODE, FINDING, TAG
 from corporeal.quality.check import Verdict
 
 MOST_MARKED = 20_000
@@ -218,6 +218,32 @@ def count_tags(connection: Connection, *, most: int = 100) -> list[tuple[str, in
     number = func.count()
     query = select(TAG.c.tag, number).group_by(TAG.c.tag).order_by(number.desc(), TAG.c.tag)
     return [(tag, int(count)) for tag, count in connection.execute(query.limit(most))]
+
+
+def unchecked_among(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Those of these episodes that no check has looked at, whatever a person decided of them."""
+    unchecked: set[str] = set()
+    for part in parts_of(ids):
+        query = select(EPISODE.c.id).where(EPISODE.c.id.in_(part), _is_unchecked())
+        unchecked |= set(connection.execute(query).scalars())
+    return unchecked
+
+
+def count_unchecked(connection: Connection, episodes: Select[Any]) -> int:
+    """How many of the episodes whose ids a search finds no check has looked at."""
+    query = select(func.count()).select_from(EPISODE)
+    query = query.where(EPISODE.c.id.in_(episodes), EPISODE.c.state != "erased", _is_unchecked())
+    return int(connection.execute(query).scalar_one())
+
+
+def _is_unchecked() -> ColumnElement[bool]:
+    """One judged before judgements were kept has a score, a finding, or a verdict of its own."""
+    assessed, found, decided = (
+        select(table.c.episode).where(table.c.episode == EPISODE.c.id).correlate(EPISODE).exists()
+        for table in (ASSESSMENT, FINDING, DECISION)
+    )
+    no_verdict = or_(EPISODE.c.verdict.is_(None), decided)
+    return ~assessed & ~found & EPISODE.c.score.is_(None) & no_verdict
 
 
 def _standing(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from corporeal.catalog.episodes import find_named
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.label_files import bring_in, export, write_cards
 from corporeal.cli.label_predictions import bring_predictions, write_corrections
@@ -116,7 +117,7 @@ def propose(
     with enter_workspace(root, "judge") as (workspace, actor):
         with workspace.database.read() as connection:
             document = find_taxonomy(connection, taxonomy)
-            asked = find_episodes(connection, wanted or [])
+            asked = find_episodes(connection, wanted or [], by=actor)
             names = wanting(connection, [row.id for row in asked], document, again=again)
             rows = [row for row in asked if row.id in set(names)]
             shown = labelled_examples(connection, document, rows, most=learn_from)
@@ -166,7 +167,7 @@ def gold(
     """
     with write_catalog(root, "judge") as (connection, actor):
         document = used_taxonomy(connection, taxonomy)
-        names = [row.id for row in find_episodes(connection, wanted or [])]
+        names = [row.id for row in find_episodes(connection, wanted or [], by=actor)]
         options = TaskOptions(queue, kind="qualify")
         made = create_tasks(connection, names, document, options, by=actor)
     print_result(
@@ -217,9 +218,12 @@ def status(
     Exits with 1 when an episode lacks something.
     Example: [bold]corporeal annotate status 'task = pick_place'[/bold]
     """
-    with read_catalog(root, "read") as connection:
+    with (
+        enter_workspace(root, "read") as (workspace, actor),
+        workspace.database.read() as connection,
+    ):
         asked = None if taxonomy is None else find_taxonomy(connection, taxonomy)
-        rows = find_episodes(connection, wanted or [])
+        rows = find_episodes(connection, wanted or [], by=actor)
         found = coverage_of(connection, rows, taxonomy=asked, people_only=people_only)
         names = {each.hash: each.reference for each in kept_taxonomies(connection)}
         passed = qualifications(connection)
@@ -322,7 +326,7 @@ def history(
     Example: [bold]corporeal annotate history 01a1e091[/bold]
     """
     with read_catalog(root, "judge") as connection:
-        (row,) = find_episodes(connection, [episode])
+        row = find_named(connection, episode)
         lines = history_of(connection, row.id)
     if as_json:
         print_json(lines)

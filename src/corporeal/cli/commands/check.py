@@ -32,7 +32,7 @@ from corporeal.errors import CorporealError
 from corporeal.protocol import open_protocol
 from corporeal.quality.anomaly import open_detector
 from corporeal.quality.assessment import UNSEEN, ProtocolRule
-from corporeal.quality.check import SEVERITIES, Finding, explain, find_check
+from corporeal.quality.check import SEVERITIES, Finding, explain, find_check, title_of
 from corporeal.quality.check import page as check_page
 from corporeal.quality.inspection import (
     EpisodeReport,
@@ -231,7 +231,7 @@ def _adherence(rules: Sequence[ProtocolRule]) -> Text:
 
 def _line(finding: Finding) -> Text:
     return Text.assemble(
-        (finding.check, f"bold {COLOURS[str(finding.severity)]}"), " ", finding.message
+        (title_of(finding.check), f"bold {COLOURS[str(finding.severity)]}"), ": ", finding.message
     )
 
 
@@ -244,7 +244,9 @@ def _total(report: Report) -> str:
     parts = [f"{report.count('accepted')} accepted", f"{report.count('quarantined')} quarantined",
              f"{report.count('failed')} failed"]  # fmt: skip
     skipped = {name for each in report.episodes for name in each.assessment.not_assessed}
-    tail = f"; {len(skipped)} checks not assessed somewhere (see --json)" if skipped else ""
+    tail = (
+        f"; {counted(len(skipped), 'check')} not assessed somewhere (see --json)" if skipped else ""
+    )
     blind = any(reason == UNSEEN for each in report.episodes
                 for reason in each.assessment.not_assessed.values())  # fmt: skip
     tail += "; pictures were left out, so that nothing is said of the cameras" if blind else ""

@@ -9,7 +9,7 @@ from typing import Annotated
 from rich.table import Table
 from rich.text import Text
 
-from corporeal.catalog.episodes import EpisodeRow, NotAssessedRow, not_assessed_of
+from corporeal.catalog.episodes import EpisodeRow, NotAssessedRow, not_assessed_of, unchecked_among
 from corporeal.catalog.people import PERSON_KEYS, require_order, require_query
 from corporeal.catalog.permission import sees_person
 from corporeal.catalog.query import count_episodes, episode_page
@@ -44,15 +44,19 @@ def ls(
         require_order(actor, order)
         found = episode_page(connection, query, order=order, limit=limit, after=after)
         total = count_episodes(connection, query)
-        missing = not_assessed_of(connection, [row.id for row in found.rows])
+        ids = [row.id for row in found.rows]
+        missing, unchecked = not_assessed_of(connection, ids), unchecked_among(connection, ids)
     rows = tuple(row if sees_person(actor, row.operator) else _without_person(row)
                  for row in found.rows)  # fmt: skip
-    episodes = [vars(row) | {"not_assessed": _reasons(missing.get(row.id, []))}
-                for row in rows]  # fmt: skip
+    episodes = [
+        vars(row)
+        | {"checked": row.id not in unchecked, "not_assessed": _reasons(missing.get(row.id, []))}
+        for row in rows
+    ]
     values = {"total": total, "after": found.after, "episodes": episodes}
     more = [f"more: --after {found.after}"] if found.after is not None else []
     counted = f"{len(found.rows)} of {total} episodes"
-    print_result(as_json, values, _table(rows, missing), counted, *more)
+    print_result(as_json, values, _table(rows, missing, unchecked), counted, *more)
 
 
 def _without_person(row: EpisodeRow) -> EpisodeRow:
@@ -65,14 +69,15 @@ def _reasons(rows: list[NotAssessedRow]) -> list[dict[str, str]]:
     return [{"check": row.check, "reason": row.reason} for row in rows]
 
 
-def _table(rows: tuple[EpisodeRow, ...], missing: dict[str, list[NotAssessedRow]]) -> Table:
+def _table(
+    rows: tuple[EpisodeRow, ...], missing: dict[str, list[NotAssessedRow]], unchecked: set[str]
+) -> Table:
     renamed = {"name": "episode", "success": "outcome", "duration_s": "duration"}
     titles = [renamed.get(name, name) for name in COLUMNS]
     table = make_table(*titles, "not assessed", right=("score", "duration", "not assessed"))
     for row in rows:
-        count = len(missing.get(row.id, [])) if row.verdict is not None else None
-        cells = (_cell(name, row) for name in COLUMNS)
-        table.add_row(*cells, Text("-", style="dim") if count is None else str(count))
+        count = Text("all", "yellow") if row.id in unchecked else str(len(missing.get(row.id, [])))
+        table.add_row(*(_cell(name, row) for name in COLUMNS), count)
     return table
 
 

@@ -8,13 +8,13 @@ from typing import Annotated
 from sqlalchemy import Connection
 
 from corporeal.catalog.episodes import EpisodeMark, mark_episodes, undo_mark
-from corporeal.catalog.permission import require
+from corporeal.catalog.permission import Actor, require
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.label_proposals import find_episodes
 from corporeal.cli.output import AsJson, print_result
 from corporeal.cli.workspaces import WorkspaceOption, write_catalog
 from corporeal.errors import CorporealError
-from corporeal.labelling.review import add_comment
+from corporeal.labelling.review import note_episodes, take_back_notes
 from corporeal.quality.check import Verdict
 from corporeal.words import counted
 
@@ -55,10 +55,10 @@ def mark(
     with write_catalog(root, "annotate") as (connection, actor):
         if verdict is not None:
             require(actor, "judge")
-        ids = _wanted(connection, episodes)
+        ids = _wanted(connection, episodes, by=actor)
         done = mark_episodes(connection, ids, wish, who=actor.name)
-        for name in ids if note else ():
-            add_comment(connection, name, str(note), by=actor)
+        if note:
+            note_episodes(connection, ids, note, by=actor, mark=done.key)
     lines = [f"marked {counted(done.count, 'episode')}"]
     if done.kept:
         states = sorted(set(done.kept.values()))
@@ -67,10 +67,10 @@ def mark(
     print_result(as_json, done, *lines, f"take it back: corporeal mark --undo {done.key}")
 
 
-def _wanted(connection: Connection, episodes: list[str] | None) -> list[str]:
+def _wanted(connection: Connection, episodes: list[str] | None, *, by: Actor) -> list[str]:
     if not episodes:
         raise CorporealError("episodes, got none; expected numbers such as 4, or a query.")
-    ids = [row.id for row in find_episodes(connection, episodes)]
+    ids = [row.id for row in find_episodes(connection, episodes, by=by)]
     if not ids:
         raise CorporealError(f"episodes, got {episodes[0][:80]!r}, which finds none.")
     return ids
@@ -91,6 +91,7 @@ def _verdict(*, accept: bool, quarantine: bool, reject: bool) -> Verdict | None:
 def _undo(key: str, root: Path | None, *, as_json: bool) -> None:
     with write_catalog(root, "annotate") as (connection, actor):
         done = undo_mark(connection, key, by=actor)
+        take_back_notes(connection, key, by=actor)
     lines = [f"took it back for {counted(done.count, 'episode')}"]
     if done.kept:
         lines.append(f"{len(done.kept)} were changed since and stay as they are")

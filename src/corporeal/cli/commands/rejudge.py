@@ -10,6 +10,7 @@ from rich.text import Text
 
 from corporeal.catalog.ingestion import RejudgedEpisode, Rejudgement, RejudgeOptions
 from corporeal.catalog.ingestion import rejudge as judge_anew
+from corporeal.catalog.people import require_query
 from corporeal.cli.command import Command, argument, option
 from corporeal.cli.export_options import CORES, Jobs, On
 from corporeal.cli.output import COLOURS, AsJson, console, make_table, print_json, show_progress
@@ -69,6 +70,8 @@ def rejudge(
         jobs=jobs,
     )
     with enter_workspace(root, "judge") as (workspace, actor), show_progress("judging") as bar:
+        with workspace.database.read() as connection:
+            require_query(connection, actor, query)
         done = judge_anew(workspace, query, options, who=actor.name, on_start=bar.start,
                           on_episode=bar.advance)  # fmt: skip
     if as_json:

@@ -4,7 +4,9 @@ from .history import add_comment as add_comment
 from .history import comments_about as comments_about
 from .history import count_comments as count_comments
 from .history import history_of as history_of
+from .history import note_episodes as note_episodes
 from .history import resolve_comment as resolve_comment
+from .history import take_back_notes as take_back_notes
 from .requeue import Impact as Impact
 from .requeue import find_impact as find_impact
 from .requeue import requeue_labels as requeue_labels

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
-from corporeal.catalog.audit import Change, events_of, now, record
+from corporeal.catalog.audit import Change, events_of, latest_events, now, record
 from corporeal.catalog.database import CatalogError, check_text
 from corporeal.catalog.episodes import find_episode, parts_of
 from corporeal.catalog.permission import Actor, PermissionDeniedError, may, require
@@ -62,6 +62,28 @@ def add_comment(
     details = {"comment": int(number), "time_ns": time_ns, "task": task_id}
     record(connection, [Change(by.name, "comment", f"episode:{episode}", None, details)])
     return LabelComment(number=int(number), **made)
+
+
+def note_episodes(
+    connection: Connection, episodes: Sequence[str], text: str, *, by: Actor, mark: str
+) -> None:
+    """Put the same note on episodes with a mark, inside a transaction; it is undone with it."""
+    numbers = [add_comment(connection, name, text, by=by).number for name in episodes]
+    change = Change(by.name, "mark notes", f"mark:{mark}", details={"comments": numbers})
+    record(connection, [change])
+
+
+def take_back_notes(connection: Connection, mark: str, *, by: Actor) -> int:
+    """Remove the notes that came with a mark, inside a transaction; the log keeps them."""
+    events = latest_events(connection, f"mark:{mark}", ("mark notes", "notes undone"))
+    if not events or events[0]["what"] == "notes undone":
+        return 0
+    numbers = events[0]["details"]["comments"]
+    for part in parts_of(numbers):
+        connection.execute(delete(LABEL_COMMENT).where(LABEL_COMMENT.c.number.in_(part)))
+    change = Change(by.name, "notes undone", f"mark:{mark}", details={"comments": numbers})
+    record(connection, [change])
+    return len(numbers)
 
 
 def comments_about(connection: Connection, episode: str, *, by: Actor) -> list[LabelComment]:

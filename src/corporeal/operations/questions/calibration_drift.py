@@ -218,8 +218,9 @@ def _in_use(connection: Connection, scope: Scope) -> Drawing:
         "Note where a marker is (corporeal calibrate reference) and verify it: the recorder does "
         "so by itself, corporeal calibrate verify on demand."
     )
-    if not rows:
-        return Drawing(f"{told}.", advice=advice)
+    if all(name is None for name, *_ in rows):
+        states = " No episode states a calibration." if rows else ""
+        return Drawing(f"{told}.{states}", advice=advice)
     table = TableMarks(
         columns=["Calibration", "Episodes", "First used", "Last used"],
         rows=[

@@ -146,6 +146,14 @@ def draw(connection: Connection, scope: Scope) -> Drawing:
 
 
 def _sentence(found: list[LabelBalance]) -> str:
+    if all(each.planned is None for label in found for each in label.shares):
+        label, most = max(((label, share) for label in found for share in label.shares),
+                          key=lambda pair: pair[1].share)  # fmt: skip
+        of = counted(label.stated, "episode")
+        return (
+            "Cannot tell: nothing here has a plan to be held against. "
+            f"{label.name.capitalize()} is {most.level} in {percent(most.share)} of {of}."
+        )
     worst = found[0]
     far = max(worst.shares, key=lambda each: abs(each.share - (each.planned or 0.0)))
     if worst.error <= _LIMIT or far.planned is None:

@@ -32,7 +32,7 @@ def list_waiting(connection: Connection, scope: Scope) -> list[Waiting]:
     """Episodes in quarantine, episodes that nobody has judged, and open reviews."""
     said: dict[Outcome, str] = {
         "quarantined": "in quarantine: accept or reject",
-        "unchecked": "not checked: run corporeal check",
+        "unchecked": "not checked: run corporeal rejudge",
     }
     found = [
         Waiting(words, *_count(connection, scope, outcome), CONDITIONS[outcome])

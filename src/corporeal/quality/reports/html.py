@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal import __version__
-from corporeal.quality.check import Finding, Verdict, checks, explain
+from corporeal.quality.check import Finding, Verdict, checks, explain, title_of
 from corporeal.quality.inspection import EpisodeReport, Report
+from corporeal.quality.reports.measured_value import against_limit, finding_unit
+from corporeal.words import counted
 
 WIDTH, HEIGHT = 420, 96
 _LEFT, _BOTTOM, _TOP = 56, 16, 6
@@ -135,7 +137,7 @@ def render(report: Report, *, title: str | None = None) -> str:
 def _facts(report: Report) -> str:
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     facts = [
-        f"{len(report.episodes)} episodes",
+        counted(len(report.episodes), "episode"),
         report.format,
         f"policy {report.policy.reference}",
         f"corporeal {__version__}",
@@ -171,12 +173,17 @@ def _reasons(report: Report) -> str:
         return ""
     most = counts.most_common(1)[0][1]
     rows = "".join(
-        f'<tr><td><code>{escape(check)}</code></td><td class="why">{escape(_why(check))}</td>'
+        f'<tr><td>{_named(check)}</td><td class="why">{escape(_why(check))}</td>'
         f'<td class="meter"><span class="{severity}" style="width:{100 * count / most:.0f}%">'
         f'</span></td><td class="n">{count}</td></tr>'
         for (check, severity), count in counts.most_common(20)
     )
     return f"<section><h2>Reasons</h2><table class='reasons'>{rows}</table></section>"
+
+
+def _named(check: str) -> str:
+    """A check by its title; its name, which commands and queries take, small beside it."""
+    return f"<b>{escape(title_of(check))}</b> <code>{escape(check)}</code>"
 
 
 def _why(check: str) -> str:
@@ -197,11 +204,13 @@ def _episodes(report: Report) -> str:
     rest = ""
     if silent:
         names = ", ".join(escape(_name(each)) for each in silent[:500])
+        clean = counted(len(silent), "episode")
         rest = (f'<details class="episode accepted"><summary><span class="badge accepted">accepted'
-                f"</span> {len(silent)} episodes without a finding</summary><p>{names}</p>"
-                "</details>")  # fmt: skip
+                f"</span> {clean} without a finding</summary><p>{names}</p></details>"
+                )  # fmt: skip
     cut = len(ranked) - len(silent) - len(parts)
-    more = f"<p>{cut} more episodes with findings are in the JSON report.</p>" if cut else ""
+    more = (f"<p>{counted(cut, 'more episode')} with findings {'is' if cut == 1 else 'are'} in the "
+            "JSON report.</p>") if cut else ""  # fmt: skip
     return f"<section><h2>Episodes</h2>{''.join(parts)}{more}{rest}</section>"
 
 
@@ -212,7 +221,7 @@ def _name(episode: EpisodeReport) -> str:
 def _episode(episode: EpisodeReport) -> str:
     findings = sorted(episode.findings, key=_rank)
     opened = " open" if episode.verdict == "failed" else ""
-    lead = escape(findings[0].message)
+    lead = escape(f"{title_of(findings[0].check)}: {findings[0].message}")
     said = episode.synopsis
     about = [] if said is None else [said.task or "", f"{said.duration_s:.1f} s"]
     facts = " · ".join(escape(fact) for fact in about if fact)
@@ -244,14 +253,16 @@ def _finding(finding: Finding, *, episodes: bool = False) -> str:
         more = len(finding.frames) - len(shown)
         where.append(f"frames {', '.join(shown)}" + (f" and {more} more" if more > 0 else ""))
     if finding.value is not None and finding.limit is not None:
-        where.append(f"{finding.value:.4g} against {finding.limit:.4g}")
+        unit = finding_unit(finding.check, finding.limit,
+                            value=finding.value, message=finding.message)  # fmt: skip
+        where.append(escape(against_limit(finding.value, finding.limit, unit)))
     if episodes and finding.episodes:
         where.append("episodes " + ", ".join(map(str, finding.episodes[:30])))
     fix = explain(finding.check).fix if finding.check in checks() else ""
     return (
         f'<article class="finding {finding.severity}"><div><p class="message">'
-        f'{escape(finding.message)}</p><p class="where"><code>{escape(finding.check)}</code> '
-        f"{' · '.join(where)}</p>"
+        f"{escape(title_of(finding.check))}</p><p>{escape(finding.message)}</p>"
+        f'<p class="where"><code>{escape(finding.check)}</code> {" · ".join(where)}</p>'
         + (f'<p class="fix">{escape(fix)}</p>' if fix else "")
         + f"</div>{chart(finding)}</article>"
     )
@@ -264,12 +275,12 @@ def _not_assessed(report: Report) -> str:
     reasons.update(report.batch.not_assessed.items())
     if not reasons:
         return ""
+    names = {check for check, _ in reasons}
     rows = "".join(
-        f"<tr><td><code>{escape(check)}</code></td><td>{escape(reason)}</td>"
-        f'<td class="n">{count}</td></tr>'
+        f'<tr><td>{_named(check)}</td><td>{escape(reason)}</td><td class="n">{count}</td></tr>'
         for (check, reason), count in sorted(reasons.items())
     )
     return (
-        f"<section><details><summary>Not assessed: {len({check for check, _ in reasons})} checks"
+        f"<section><details><summary>Not assessed: {counted(len(names), 'check')}"
         f" could not run somewhere</summary><table>{rows}</table></details></section>"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from corporeal.quality.check import Finding
+from corporeal.quality.check import Finding, title_of
 from corporeal.quality.inspection import EpisodeReport, Report
 from corporeal.words import counted, show_plainly
 
@@ -46,7 +46,7 @@ def _row(episode: EpisodeReport) -> str:
 
 
 def _line(finding: Finding) -> str:
-    return f"**{_plain(finding.check)}** {_plain(finding.message)}"
+    return f"**{_plain(title_of(finding.check))}** {_plain(finding.message)}"
 
 
 def _plain(text: str) -> str:

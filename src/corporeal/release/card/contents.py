@@ -11,7 +11,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.episodes import find_documents
+from corporeal.catalog.episodes import count_unchecked, find_documents
 from corporeal.catalog.query import (
     Known,
     count_documents,
@@ -100,6 +100,7 @@ def card_facts(connection: Connection, name: str, version: str) -> CardFacts:
         ),
         findings=_findings(connection, here),
         not_assessed=tuple(count_not_assessed(connection, here)),
+        unchecked=count_unchecked(connection, here),
         holes=_holes(rows),
         columns=_columns(rows, people),
     )

@@ -134,6 +134,8 @@ class CardFacts:
     findings: tuple[FindingFacts, ...]
     not_assessed: tuple[tuple[str, int], ...]
     """Checks that could not run, and in how many episodes."""
+    unchecked: int
+    """Episodes that no check has looked at."""
     holes: tuple[Hole, ...]
     columns: CardColumns = field(repr=False, compare=False)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from corporeal.quality.check import title_of
 from corporeal.release.card.facts import UNKNOWN, CardFacts
 from corporeal.release.card.wording import (
     MOST_ROWS,
@@ -67,7 +68,7 @@ def render_card(
         _tasks(facts),
         *_section("Quality", [_quality(facts), seen.get("scores.png"), seen.get("durations.png"),
                               seen.get("outcomes.png"), _failures(facts),
-                              _not_assessed(facts)]),
+                              _unchecked(facts), _not_assessed(facts)]),
         *_section("Labels", _labels(facts)),
         *_section("Splits", [_splits(facts), _representativeness(facts)]),
         *_section("How it was recorded", [_recording(facts), seen.get("operators.png")]),
@@ -145,6 +146,15 @@ def _quality(facts: CardFacts) -> str:
     return " ".join(lines)
 
 
+def _unchecked(facts: CardFacts) -> str | None:
+    if not facts.unchecked:
+        return None
+    return (
+        f"No check has looked at {facts.unchecked:,} of the {counted(facts.episodes, 'episode')}: "
+        "an accepted one among them is so by a person's word alone."
+    )
+
+
 def _not_assessed(facts: CardFacts) -> str | None:
     """What nobody looked at: a reader must not take it for good."""
     if not facts.not_assessed:
@@ -160,7 +170,7 @@ def _not_assessed(facts: CardFacts) -> str | None:
     lines = []
     for count, names in sorted(groups.items(), reverse=True):
         every = "all " if count == facts.episodes else ""
-        shown = [plain(name.replace("_", " ")) for name in names]
+        shown = [plain(title_of(name)) for name in names]
         lines.append(f"- in {every}{counted(count, 'episode')}: {some_of(shown, most=MOST_ROWS)}")
     return f"{lead}\n\n" + "\n".join(lines)
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from corporeal.quality.check import title_of
 from corporeal.release.card.facts import UNKNOWN, CardFacts, CardShare, StreamFacts, TaskFacts
 from corporeal.words import counted
 
@@ -151,7 +152,7 @@ def limitations(facts: CardFacts) -> Iterator[str]:
     """What is missing, and what checks found that is still in the release."""
     for finding in facts.findings[:_MOST_FINDINGS]:
         yield (
-            f"{_part(finding.episodes, facts)} with a finding of the check {finding.check} "
+            f"{_part(finding.episodes, facts)} with the finding {title_of(finding.check)} "
             f"({finding.severity})."
         )
     if len(facts.findings) > _MOST_FINDINGS:

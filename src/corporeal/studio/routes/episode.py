@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from corporeal.catalog.episodes import (
     not_assessed_of,
     scores_of,
     tags_of,
+    unchecked_among,
 )
 from corporeal.episode import Episode
 from corporeal.episode.file import StreamReader
@@ -30,7 +30,8 @@ from corporeal.labelling.annotation import Annotation
 from corporeal.labelling.taxonomy import kept_taxonomy
 from corporeal.protocol import Protocol
 from corporeal.quality.assessment import Assessment, adherence
-from corporeal.quality.check import Finding, checks, count_checks
+from corporeal.quality.check import Finding, count_checks
+from corporeal.quality.reports import finding_unit
 from corporeal.release.reading import releases_of
 from corporeal.schema.stream import Group, Kind
 from corporeal.studio.access.guest_view import shown_columns, shown_metadata
@@ -131,7 +132,8 @@ class EpisodeDetail(BaseModel):
     """All that the page needs before it asks for samples.
 
     `checks` is how many there are for an episode; an episode that was judged before judgements were
-    kept has no `assessments`. `adherence` goes rule by rule through the protocol it follows.
+    kept has no `assessments`, and one that no check has looked at is not `checked`, though a person
+    may have accepted it. `adherence` goes rule by rule through the protocol it follows.
     """
 
     id: str
@@ -144,6 +146,7 @@ class EpisodeDetail(BaseModel):
     findings: list[EpisodeFinding]
     not_assessed: list[NotAssessedCheck]
     checks: int
+    checked: bool
     assessments: list[EpisodeAssessment]
     protocol: str | None
     adherence: list[RuleAdherence]
@@ -180,6 +183,7 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
         missing = not_assessed_of(connection, [episode_id]).get(episode_id, [])
         assessments = assessments_of(connection, episode_id)
         scores = scores_of(connection, episode_id)
+        unchecked = unchecked_among(connection, [episode_id])
         releases = releases_of(connection, episode_id)
         decided = decisions_of(connection, [episode_id]).get(episode_id)
         tags = tags_of(connection, [episode_id]).get(episode_id, [])
@@ -202,6 +206,7 @@ def episode_facts(episode_id: str, studio: StudioDep, actor: Reader) -> EpisodeD
                 NotAssessedCheck(check=each.check, reason=each.reason) for each in missing
             ],
             checks=count_checks(),
+            checked=not unchecked,
             assessments=[EpisodeAssessment.model_validate(vars(each)) for each in assessments],
             protocol=None if protocol is None else protocol.reference,
             adherence=[] if protocol is None else _adherence(protocol, findings, missing),
@@ -311,47 +316,5 @@ def _finding(row: FindingRow, episode: Episode) -> EpisodeFinding:
             low, high = (min(max(int(each), 0), len(stamps) - 1) for each in (first, stop - 1))
             spans.append(FindingSpan(first=low, stop=high + 1, start_ns=int(stamps[low]),
                               end_ns=int(stamps[high])))  # fmt: skip
-    unit = finding_unit(row.check, row.limit)
-    if unit == "1" and row.value is not None:
-        unit = told_unit(row.message, row.value)
+    unit = finding_unit(row.check, row.limit, value=row.value, message=row.message)
     return EpisodeFinding(**vars(row), unit=unit, spans=spans)
-
-
-_TOLD = re.compile(
-    r"(?<![\w.])(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?) "
-    r"(N m|m/s2|rad/s|m/s|rad|deg|Pa|Hz|ppm|N|m|s|rows|frames|samples|pictures)\b"
-)
-
-
-def told_unit(message: str, value: float) -> str:
-    """The unit in which the message itself tells the value; "1" where it does not."""
-    for number, unit in _TOLD.findall(message):
-        if abs(float(number) - abs(value)) <= 0.01 * abs(value):
-            return str(unit)
-    return "1"
-
-
-# How the names of limits say their unit.
-_SUFFIXES = {"_m_s2": "m/s2", "_rad_s": "rad/s", "_m_s": "m/s", "_rad": "rad", "_deg": "deg",
-             "_ppm": "ppm", "_n": "N", "_m": "m", "_s": "s", "_share": "share"}  # fmt: skip
-
-
-def finding_unit(name: str, limit: float | None) -> str:
-    """The unit of a finding's value and limit; "1" where a check has several and none is sure.
-
-    A limit of the check by that value tells it by its name; else the check's own unit holds only
-    where all of its limits are in it. A wrong unit would be worse than none.
-    """
-    check = checks().get(name)
-    if check is None:
-        return "1"
-    units = {
-        parameter: next((unit for end, unit in _SUFFIXES.items() if parameter.endswith(end)), "")
-        for parameter in check.limits
-    }
-    meant = {units[parameter] for parameter, value in check.limits.items() if value == limit}
-    if len(meant) == 1 and "" not in meant:
-        return meant.pop()
-    if check.unit == "share":
-        return "share"
-    return check.unit if set(units.values()) == {check.unit} else "1"

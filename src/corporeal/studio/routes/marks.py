@@ -16,7 +16,7 @@ from corporeal.catalog.episodes import (
 )
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.query import LONGEST_QUERY
-from corporeal.labelling.review import add_comment
+from corporeal.labelling.review import note_episodes, take_back_notes
 from corporeal.quality.check import Verdict
 from corporeal.studio.authentication import Reader, allowed
 from corporeal.studio.chosen_episodes import find_chosen
@@ -74,16 +74,16 @@ def mark(asked: NewMark, studio: StudioDep, actor: Annotator) -> MadeMark:
         names = find_chosen(connection, asked.episodes, asked.query, asked.expected, by=actor)
         done = mark_episodes(connection, names, wish, who=actor.name)
         if asked.note:
-            for name in names:
-                add_comment(connection, name, asked.note, by=actor)
+            note_episodes(connection, names, asked.note, by=actor, mark=done.key)
     return MadeMark(key=done.key, count=done.count, kept=dict(done.kept))
 
 
 @ROUTER.post("/marks/{key}/undo")
 def undo(key: str, studio: StudioDep, actor: Annotator) -> MadeMark:
-    """Put episodes back to what they were before a mark; a note stays."""
+    """Put episodes back to what they were before a mark; its notes go."""
     with studio.workspace.database.write() as connection:
         done = undo_mark(connection, key, by=actor)
+        take_back_notes(connection, key, by=actor)
     return MadeMark(key=key, count=done.count, kept=dict(done.kept))
 
 

@@ -15,7 +15,13 @@ from corporeal.catalog.accounts import (
     has_accounts,
 )
 from corporeal.catalog.people import admit
-from corporeal.catalog.permission import ACTIONS, Actor, PermissionDeniedError, may
+from corporeal.catalog.permission import (
+    ACTIONS,
+    Actor,
+    PermissionDeniedError,
+    may,
+    sees_everybody,
+)
 from corporeal.studio.access.login_session import DAYS
 from corporeal.studio.authentication import Visitor, address_of, refuse_token, visitor
 from corporeal.studio.context import Studio, StudioDep
@@ -26,7 +32,8 @@ ROUTER = APIRouter(tags=["session"])
 class Session(BaseModel):
     """The first thing that the page asks for.
 
-    `episodes` is all that a visitor by a link may see, and null for everyone else.
+    `episodes` is all that a visitor by a link may see, and null for everyone else; `sees_people`
+    says whether lists tell them whose episode is whose.
     """
 
     workspace: str
@@ -37,6 +44,7 @@ class Session(BaseModel):
     read_only: bool
     may: list[str]
     accounts: bool
+    sees_people: bool
     episodes: list[str] | None
 
 
@@ -99,6 +107,7 @@ def _session(studio: Studio, actor: Actor, episodes: frozenset[str] | None) -> S
         guest=actor.guest,
         read_only=studio.settings.read_only,
         accounts=accounts,
+        sees_people=sees_everybody(actor),
         may=[action for action in ACTIONS if may(actor, action)],
         episodes=None if episodes is None else sorted(episodes),
     )

@@ -15,6 +15,7 @@ const session = {
   read_only: false,
   may: ["read", "account"],
   accounts: true,
+  sees_people: true,
   episodes: null,
 };
 const roles = [

@@ -4,13 +4,14 @@ import { StudioError } from "../../api/client";
 import { getFacets, type Layout, type Refinement, refine } from "../../api/episodes";
 import { watchMarks } from "../../api/marks";
 import type { ListedEpisode } from "../../api/schema";
+import { useSession } from "../../api/session";
 import { useAnswer } from "../../api/use_answer";
 import { lastListKey } from "../../parts/last_list";
 import { Notice } from "../../parts/notice";
 import { go } from "../../parts/router";
 import { compareAddress, MOST_SIDES } from "../compare/sides";
 import "./browse.css";
-import { columns, usualColumns } from "./columns";
+import { allowedColumns, columns, usualColumns } from "./columns";
 import { ColumnsDialog } from "./columns_dialog";
 import { EpisodeList, type ListControl } from "./episode_list";
 import { FacetPanel } from "./facet_panel";
@@ -54,6 +55,7 @@ export function Browse({ address }: { address: URL }) {
   );
   const [open, setOpen] = useState<Open>(null);
   const [shown, setShown] = useColumns();
+  const { sees_people } = useSession();
   const [selected, setSelected] = useState<ReadonlyMap<string, ListedEpisode>>(new Map());
   const [allOf, setAllOf] = useState<string | null>(null);
   const isAll = allOf === query && list.total !== null;
@@ -172,7 +174,7 @@ export function Browse({ address }: { address: URL }) {
             key={placeKey}
             list={list}
             layout={layout}
-            columns={columns.filter((column) => shown.includes(column.name))}
+            columns={allowedColumns(sees_people).filter(({ name }) => shown.includes(name))}
             placeKey={placeKey}
             current={current}
             selected={selected}

@@ -96,7 +96,7 @@ export const columns: Column[] = [
     title: "Checks run",
     width: "74px",
     align: "right",
-    show: (row) => <Assessed share={row.assessed} />,
+    show: (row) => <Assessed row={row} />,
   },
   {
     name: "score",
@@ -141,6 +141,11 @@ const rare = new Set(["station", "state", "robot", "batch", "session", "file"]);
 
 export const usualColumns = columns.map((column) => column.name).filter((name) => !rare.has(name));
 
+/** The columns that a visitor may have: whose episode is whose is not for everybody. */
+export function allowedColumns(isShownPeople: boolean): Column[] {
+  return columns.filter(({ name }) => name !== "operator" || isShownPeople);
+}
+
 /** What gives way first in a window too narrow for all. */
 const givesWay = ["instruction", "assessed", "duration", "operator", "outcome"];
 const gapPx = 10;
@@ -148,7 +153,9 @@ const besidesPx = 62;
 
 /** The usual columns that fit beside each other; those that somebody has chosen stay, and are scrolled to. */
 export function fitting(shown: Column[], widthPx: number): Column[] {
-  if (shown.map(({ name }) => name).join() !== usualColumns.join()) return shown;
+  const usual = usualColumns.filter((name) => name !== "operator").join();
+  const names = shown.map(({ name }) => name).filter((name) => name !== "operator");
+  if (names.join() !== usual) return shown;
   let kept = shown;
   for (const name of givesWay) {
     const needed = kept.reduce(
@@ -162,7 +169,9 @@ export function fitting(shown: Column[], widthPx: number): Column[] {
 }
 
 /** The share of the checks that could run: what a verdict rests on. */
-function Assessed({ share }: { share: number | null }) {
+function Assessed({ row }: { row: ListedEpisode }) {
+  const share = row.assessed;
+  if (!row.checked) return <span className="episode-table-few">none</span>;
   if (share === null) return null;
   const isFew = share < LEAST_ASSESSED;
   return (
@@ -196,7 +205,7 @@ function outcome(row: ListedEpisode): ReactNode {
 }
 
 function finding(row: ListedEpisode): ReactNode {
-  if (!row.finding) return <span className="muted">none</span>;
+  if (!row.finding) return <span className="muted">{row.checked ? "none" : "not checked"}</span>;
   const { check, severity, message, of } = row.finding;
   return (
     <span className="episode-table-finding" title={message}>

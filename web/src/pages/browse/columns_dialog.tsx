@@ -1,5 +1,6 @@
+import { useSession } from "../../api/session";
 import { Dialog } from "../../parts/dialog";
-import { columns, usualColumns } from "./columns";
+import { allowedColumns, columns, usualColumns } from "./columns";
 import "./columns_dialog.css";
 
 interface Props {
@@ -10,6 +11,7 @@ interface Props {
 
 /** Which columns the table has. */
 export function ColumnsDialog({ shown, onChange, onClose }: Props) {
+  const { sees_people } = useSession();
   const toggle = (name: string) => {
     const wanted = shown.includes(name) ? shown.filter((each) => each !== name) : [...shown, name];
     onChange(columns.map((column) => column.name).filter((each) => wanted.includes(each)));
@@ -17,7 +19,7 @@ export function ColumnsDialog({ shown, onChange, onClose }: Props) {
   return (
     <Dialog title="Columns" onClose={onClose}>
       <ul className="columns-dialog">
-        {columns.map(({ name, title }) => (
+        {allowedColumns(sees_people).map(({ name, title }) => (
           <li key={name}>
             <label>
               <input type="checkbox" checked={shown.includes(name)} onChange={() => toggle(name)} />{" "}

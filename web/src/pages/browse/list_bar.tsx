@@ -1,4 +1,5 @@
 import type { ViewLook } from "../../api/schema";
+import { useSession } from "../../api/session";
 import "./list_bar.css";
 import type { RowList } from "./row_list";
 import { countText } from "./wording";
@@ -26,6 +27,7 @@ interface Props {
 
 /** How many there are, in which order, and how they are shown. */
 export function ListBar({ list, look, isFiltersOpen, onLook, onOpen, onRefresh }: Props) {
+  const { sees_people } = useSession();
   const isOther = !orders.some(([name]) => name === look.order);
   return (
     <div className="list-bar">
@@ -63,11 +65,13 @@ export function ListBar({ list, look, isFiltersOpen, onLook, onOpen, onRefresh }
           onChange={(event) => onLook({ order: event.target.value })}
         >
           {isOther && <option value={look.order}>by {look.order.replace("-", "")}</option>}
-          {orders.map(([name, text]) => (
-            <option key={name} value={name}>
-              {text}
-            </option>
-          ))}
+          {orders
+            .filter(([name]) => name !== "operator" || sees_people)
+            .map(([name, text]) => (
+              <option key={name} value={name}>
+                {text}
+              </option>
+            ))}
         </select>
         {look.layout === "table" && (
           <button type="button" className="list-bar-columns" onClick={() => onOpen("columns")}>

@@ -16,15 +16,19 @@ const examples: [string, string][] = [
   ["not has stream observations/imu", "without this stream"],
   ["in release walks@1.0.0 split train", "part of a release"],
   ["metadata.floor = grass", "what the recorder noted"],
-  ["score.smoothness < 0.3", "a part of the score"],
+  ["score.hesitation < 0.3", "a part of the score"],
+  ["assessed < 0.7", "few checks could run"],
+  ["not_assessed = joints_swapped", "this check could not run"],
+  ["tag = cable and decided_by is known", "a person tagged and decided"],
 ];
 
 const fields: [string, string][] = [
   [
     "texts",
-    "id file state verdict task instruction robot operator station session batch environment mode software failure",
+    "id file state verdict task instruction robot operator station session batch environment mode software failure hash",
   ],
-  ["numbers", "score duration_s bytes score.<part> rate.<stream> samples.<stream>"],
+  ["of which it may have several", "tag decided_by not_assessed practice"],
+  ["numbers", "number score assessed duration_s bytes score.<part> rate.<stream> samples.<stream>"],
   ["dates", "recorded ingested"],
   ["yes or no", "success"],
   ["documents", "protocol calibration policy document.<kind>"],
@@ -42,6 +46,11 @@ export function QueryHelp({
   return (
     <Dialog title="Writing a query" onClose={onClose}>
       <div className="query-help">
+        <p>
+          Plain words find episodes too: <code>fall</code>, <code>green cylinder</code>,{" "}
+          <code>#4</code> are looked for in task, instruction, people and places, file, failure,
+          findings and tags.
+        </p>
         <p>
           A query is clauses joined with <code>and</code>, <code>or</code>, <code>not</code> and
           parentheses; the same text works in <code>corporeal ls</code>. Values with blanks are

@@ -1,9 +1,17 @@
-import type { EpisodeComparison, FactDifference } from "../../api/schema";
+import type { EpisodeComparison, EpisodeDetail, FactDifference } from "../../api/schema";
+import { severityText } from "../../parts/severity";
+import { checkTitle } from "../../parts/words";
 import { dateText, durationText } from "../episode/wording";
 import "./differences.css";
 
+interface Props {
+  a: EpisodeDetail;
+  b: EpisodeDetail;
+  comparison: EpisodeComparison;
+}
+
 /** What differs between the two: outcome, findings, scores, and how they came about. */
-export function Differences({ comparison }: { comparison: EpisodeComparison }) {
+export function Differences({ a, b, comparison }: Props) {
   const { facts, scores, findings } = comparison;
   const order = ["success", "failure", "verdict", "score"];
   const sorted = [...facts].sort(
@@ -29,18 +37,19 @@ export function Differences({ comparison }: { comparison: EpisodeComparison }) {
           />
         ))}
       </tbody>
-      <Part title="Findings" isEmpty={findings.length === 0}>
-        {findings.map(({ check, severity, a, b }) => (
-          <tr key={check} className={a === b ? "differences-same" : undefined}>
+      <Part title="Findings" none={findings.length === 0 ? unfound(a, b) : ""}>
+        {findings.map(({ check, severity, ...counts }) => (
+          <tr key={check} className={counts.a === counts.b ? "differences-same" : undefined}>
             <th scope="row">
-              <code>{check}</code> <span className={`chip ${severity}`}>{severity}</span>
+              {checkTitle(check)}{" "}
+              <span className={`chip ${severity}`}>{severityText(severity)}</span>
             </th>
-            <td className="num">{a || "–"}</td>
-            <td className="num">{b || "–"}</td>
+            <td className="num">{counts.a || (a.checked ? "–" : "not checked")}</td>
+            <td className="num">{counts.b || (b.checked ? "–" : "not checked")}</td>
           </tr>
         ))}
       </Part>
-      <Part title="Parts of the score" isEmpty={scores.length === 0}>
+      <Part title="Parts of the score" none={scores.length === 0 ? "none in either" : ""}>
         {scores.map((each) => (
           <Row
             key={each.name}
@@ -55,13 +64,21 @@ export function Differences({ comparison }: { comparison: EpisodeComparison }) {
   );
 }
 
+/** Where nothing was found, whether anything was looked for. */
+export function unfound(a: EpisodeDetail, b: EpisodeDetail): string {
+  if (a.checked && b.checked) return "none in either";
+  if (!a.checked && !b.checked) return "no check has looked at either";
+  return `none; no check has looked at ${a.checked ? "B" : "A"}`;
+}
+
 function Part({
   title,
-  isEmpty,
+  none,
   children,
 }: {
   title: string;
-  isEmpty: boolean;
+  /** What is said where there is nothing; empty where there is something. */
+  none: string;
   children: React.ReactNode;
 }) {
   return (
@@ -69,7 +86,7 @@ function Part({
       <tr>
         <th className="differences-part" colSpan={3} scope="colgroup">
           {title}
-          {isEmpty && <span className="muted"> none in either</span>}
+          {none && <span className="muted"> {none}</span>}
         </th>
       </tr>
       {children}

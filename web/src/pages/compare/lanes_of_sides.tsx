@@ -133,8 +133,8 @@ function SideLanes({
           />
         ) : (
           <p className="timeline-none">
-            {!episode.row.verdict
-              ? "This episode was not checked."
+            {!episode.checked
+              ? "No check has looked at this episode."
               : throughout.length
                 ? "None at a moment."
                 : "No findings."}

@@ -135,7 +135,7 @@ export function SideBySide({ a, b, address }: SideBySideProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it */}
       <section className="pair-differences" aria-label="Differences" tabIndex={0}>
         {answer.error && <Notice error={answer.error} again={answer.again} />}
-        {answer.value && <Differences comparison={answer.value} />}
+        {answer.value && <Differences a={a} b={b} comparison={answer.value} />}
       </section>
       <footer className="pair-foot">
         <LanesOfSides sides={sides} clock={clock} mark={mark} />

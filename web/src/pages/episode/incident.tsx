@@ -8,6 +8,9 @@ import "./incident.css";
 import { checkTitle } from "../../parts/words";
 import { isIncident, storyOf } from "./story";
 
+/** What leads to a moment is seen before it. */
+const LEAD_NS = 1e9;
+
 /**
  * What went wrong, at the top of the page, with the way to its moment and to what happened before
  * it; nothing where all is well.
@@ -57,7 +60,7 @@ export function Incident({
           onClick={() => {
             if (finding) selectFinding(finding.number);
             clock.pause();
-            clock.seek(moment.timeNs);
+            clock.seek(Math.max(moment.timeNs - LEAD_NS, clock.startNs));
           }}
         >
           Go to {moment.name}

@@ -25,6 +25,10 @@ test("what could not run is counted, and never called passed", () => {
   expect(assessedText(one)).toBe("88 of 90 checks could run; 2 could not.");
   expect(assessedText({ ...one, not_assessed: [] })).toBe("All 90 checks could run.");
   expect(assessedText({ ...one, assessments: [] })).toContain("corporeal rejudge");
+  const open = { ...one, checked: false, row: { ...one.row, number: 4 } };
+  expect(assessedText(open)).toContain(
+    "No check has looked at it. Have it checked: corporeal rejudge '#4'.",
+  );
   render(<NotAssessed episode={one} />);
   expect(screen.getByText("no action stream")).toBeTruthy();
   expect(screen.getByText("Joints swapped, Action late")).toBeTruthy();

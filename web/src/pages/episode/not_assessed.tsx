@@ -2,9 +2,11 @@ import type { EpisodeDetail } from "../../api/schema";
 import { checkTitle, count } from "../../parts/words";
 
 /** How many checks could look at the episode: what a verdict rests on. */
-export function assessedText({ row, checks, not_assessed, assessments }: EpisodeDetail): string {
-  if (row.verdict === null) {
-    return "No check has run yet. Run: corporeal ingest with its file, or corporeal check.";
+export function assessedText(episode: EpisodeDetail): string {
+  const { row, checks, checked, not_assessed, assessments } = episode;
+  if (!checked) {
+    const name = row.number === null ? "" : ` '#${row.number}'`;
+    return `No check has looked at it. Have it checked: corporeal rejudge${name}.`;
   }
   if (assessments.length === 0) {
     return "Judged before it was kept what could not be. Judge it anew: corporeal rejudge.";

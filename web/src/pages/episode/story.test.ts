@@ -75,3 +75,13 @@ test("an episode that half of the checks could not look at says so", () => {
   const told = storyOf(episode({ verdict: "accepted" }, { not_assessed, checks: 90 }));
   expect(told.cause).toBe("nothing was found against it; 1 check of 90 could not run.");
 });
+
+test("one that no check has looked at is not clean, though a person accepted it", () => {
+  const told = storyOf(episode({ verdict: "accepted" }, { checked: false }));
+  expect([told.tone, told.cause]).toEqual([
+    "note",
+    "a person decided, and no check has looked at it.",
+  ]);
+  const waiting = storyOf(episode({ verdict: null }, { checked: false }));
+  expect(waiting.cause).toBe("no check has looked at it yet.");
+});

@@ -105,12 +105,16 @@ export function storyOf(episode: EpisodeDetail): Story {
       finding,
     };
   }
+  if (!episode.checked && !gravest) {
+    const whose = row.verdict === null ? "" : "a person decided, and ";
+    const cause = `${whose}no check has looked at it${whose ? "" : " yet"}.`;
+    return { tone: tone === "good" ? "note" : tone, verdict, cause, moment: null, finding: null };
+  }
   if (!gravest) {
     const notes = episode.findings.length;
     const blind = episode.not_assessed.length;
     const open = blind ? `; ${count(blind, "check")} of ${episode.checks} could not run` : "";
-    const well = `nothing was found against it${notes ? `; ${count(notes, "note")}` : ""}${open}.`;
-    const cause = row.verdict === null ? "no check has looked at it yet." : well;
+    const cause = `nothing was found against it${notes ? `; ${count(notes, "note")}` : ""}${open}.`;
     // A verdict that rests on less than that is no green light.
     const sure = tone === "good" && assessedShare(episode) < LEAST_ASSESSED ? "note" : tone;
     return { tone: sure, verdict, cause, moment: null, finding: null };

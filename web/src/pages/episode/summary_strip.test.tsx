@@ -29,3 +29,9 @@ test("a finding, or a tab that a link asks for, is news", () => {
   expect(hasNews(found, [], plain)).toBe(true);
   expect(hasNews(sampleEpisode({ row }), [], new URL("?tab=score", plain))).toBe(true);
 });
+
+test("one that no check has looked at does not read as clean", () => {
+  const open = sampleEpisode({ row: { ...row, score: null }, checked: false });
+  render(<SummaryStrip episode={open} onOpen={() => undefined} />);
+  expect(screen.getByRole("button").textContent).toContain("not checked");
+});

@@ -10,15 +10,15 @@ export function hasNews(episode: EpisodeDetail, notes: EpisodeNote[], address: U
 
 /** What is known in one line, where the panel is closed; it opens the panel. */
 export function SummaryStrip({ episode, onOpen }: { episode: EpisodeDetail; onOpen: () => void }) {
-  const { row, findings, not_assessed, checks } = episode;
+  const { row, findings, not_assessed, checks, checked } = episode;
   const grave = findings.filter(({ severity }) => severity !== "note").length;
   const notes = findings.length - grave;
   const ran = checks - not_assessed.length;
   const parts = [
-    grave ? count(grave, "finding") : row.verdict ? "no findings" : "not checked",
+    grave ? count(grave, "finding") : checked ? "no findings" : "not checked",
     ...(notes ? [count(notes, "note")] : []),
     ...(row.score === null ? [] : [`score ${row.score.toFixed(2)}`]),
-    ...(row.verdict && not_assessed.length ? [`${ran} of ${checks} checks could run`] : []),
+    ...(checked && not_assessed.length ? [`${ran} of ${checks} checks could run`] : []),
     ...(hasCamera(episode) ? [] : ["no camera"]),
   ];
   return (
