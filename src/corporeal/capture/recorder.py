@@ -25,7 +25,7 @@ from corporeal.capture.start_state import StartWatch
 from corporeal.capture.take_log import RuleHealth as RuleHealth
 from corporeal.capture.take_log import TakeLog
 from corporeal.capture.trigger import Automatic, Button, Cue, MotionDetector, Trigger
-from corporeal.capture.work_hours import WorkHealth, WorkHours
+from corporeal.capture.work_hours import Span, WorkHealth, WorkHours
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.episode.file import SYNC_EVERY_S, Packer, Worker
@@ -111,6 +111,7 @@ class Recorder:
 
     The first source leads: its marks begin and end a demonstration, unless a trigger does. The
     team's documents decide over the pre- and post-roll, and over what metadata must say.
+    `elsewhere` gives the takes of an operator at other stations, for their breaks.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class Recorder:
         on_episode: Callable[[Path], None] | None = None,
         watch: StationWatch | None = None,
         cards: CardSource | None = None,
+        elsewhere: Callable[[str], Sequence[Span]] | None = None,
     ) -> None:
         self.team = team or TeamDocuments()
         self.rig: Rig = join_sources(sources, self.team.schema)
@@ -165,7 +167,7 @@ class Recorder:
         )
         self._lock = threading.Lock()
         self._start_watch = StartWatch(self.team.protocol, self.rig)
-        self._work = self._open_hours(settings.out)
+        self._work = self._open_hours(settings.out, elsewhere)
         self._recent = PreRoll(self._schema.streams, self.settings.pre_roll_s)
         self._takes: list[OpenEpisode] = []
         self._converter = Worker(self._convert, "conversion", waiting=64)
@@ -317,14 +319,18 @@ class Recorder:
             post_roll_s=self.settings.post_roll_s,
         )
 
-    def _open_hours(self, folder: Path) -> WorkHours | None:
+    def _open_hours(
+        self, folder: Path, elsewhere: Callable[[str], Sequence[Span]] | None
+    ) -> WorkHours | None:
         """The hours of whoever works; a source that is replayed by itself tires nobody."""
         operator = {**self.rig.metadata, **self.settings.metadata}.get("operator")
         agreed = self.team.protocol.work if self.team.protocol else None
         is_replayed = not self._is_live and isinstance(self._trigger, Automatic)
         if not operator or is_replayed:
             return None
-        return WorkHours(folder, str(operator), agreed or WorkLimits())
+        name = str(operator)
+        ask = None if elsewhere is None else lambda: elsewhere(name)
+        return WorkHours(folder, name, agreed or WorkLimits(), elsewhere=ask)
 
     @property
     def _questions(self) -> tuple[str, ...]:

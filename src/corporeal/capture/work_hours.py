@@ -22,6 +22,8 @@ WorkState = Literal["good", "due", "halted"]
 Span = tuple[float, float]
 """One take, from when to when, in Unix seconds."""
 _WARNED_MIN = 5.0
+# What other stations have recorded meanwhile is asked for so often, and nobody waits for it.
+_ASKED_EVERY_S = 60.0
 # Looked at when a recorder starts; a folder with more of one day has other ways to count.
 _MOST_COUNTED = 2000
 
@@ -44,7 +46,9 @@ class WorkHours:
     """The hours of one operator at one recorder: told of every take, read from any thread.
 
     What was recorded into the folder today counts too: a recorder that is started anew gives
-    nobody new strength. A take that runs is never cut off.
+    nobody new strength. Nor does another station: `elsewhere` gives the takes of this operator that
+    are known anywhere, asked when it begins and then in the background. A take that runs is never
+    cut off.
     """
 
     def __init__(
@@ -53,12 +57,16 @@ class WorkHours:
         operator: str,
         limits: WorkLimits,
         *,
+        elsewhere: Callable[[], Sequence[Span]] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._limits, self._now = limits, now
+        self._limits, self._now, self._elsewhere = limits, now, elsewhere
+        self._others: list[Span] = []
+        self._asked_s, self._asking = now(), threading.Lock()
         self._spans = _spans_of_today(folder, operator, now())
         self._begun: float | None = None
         self._lock = threading.Lock()
+        self._ask()
 
     def begin(self) -> None:
         """A take begins."""
@@ -79,12 +87,32 @@ class WorkHours:
 
     def health(self) -> WorkHealth:
         """Where they stand now."""
+        self._ask_again()
         with self._lock:
             now = self._now()
             running = [] if self._begun is None else [(self._begun, now)]
             today = date.fromtimestamp(now)
-            spans = [each for each in self._spans if date.fromtimestamp(each[1]) == today]
+            spans = [each for each in (*self._spans, *self._others)
+                     if date.fromtimestamp(each[1]) == today]  # fmt: skip
         return work_standing([*spans, *running], now, self._limits)
+
+    def _ask(self) -> None:
+        """What is known of other stations; where nobody can say, what was known stays."""
+        if self._elsewhere is None:
+            return
+        with self._asking, suppress(CorporealError, OSError):
+            others = list(self._elsewhere())
+            with self._lock:
+                self._others = others
+
+    def _ask_again(self) -> None:
+        with self._lock:
+            now = self._now()
+            if self._elsewhere is None or now - self._asked_s < _ASKED_EVERY_S:
+                return
+            self._asked_s = now
+        if not self._asking.locked():
+            threading.Thread(target=self._ask, name="hours elsewhere", daemon=True).start()
 
 
 def work_standing(spans: Sequence[Span], now: float, limits: WorkLimits) -> WorkHealth:

@@ -30,6 +30,7 @@ from .operators import find_operator as find_operator
 from .operators import list_operators as list_operators
 from .operators import operator_of_account as operator_of_account
 from .operators import pseudonyms as pseudonyms
+from .operators import takes_of as takes_of
 from .operators import unknown_operators as unknown_operators
 from .practice import PracticeReason as PracticeReason
 from .practice import place_episodes as place_episodes

@@ -15,6 +15,7 @@ from corporeal.catalog.episodes import parts_of
 from corporeal.catalog.permission import Actor, require
 from corporeal.catalog.tables import EPISODE, OPERATOR
 from corporeal.errors import UnknownNameError
+from corporeal.units import SECOND_NS
 
 _NAME = re.compile(r"\S(.{0,126}\S)?")
 _MOST_HOURS = 100_000
@@ -133,6 +134,15 @@ def experience_of(connection: Connection, names: Sequence[str]) -> Mapping[str, 
         ):
             experience[name] = Experience(int(count), float(seconds) / _HOUR_S, first, last)
     return experience
+
+
+def takes_of(connection: Connection, operator: str, *, since_s: float) -> list[tuple[float, float]]:
+    """The takes of an operator at all stations, from when to when, in Unix seconds."""
+    query = select(EPISODE.c.recorded_ns, EPISODE.c.duration_s).where(
+        EPISODE.c.operator == operator, EPISODE.c.recorded_ns >= round(since_s * SECOND_NS)
+    )
+    return [(begin_ns / SECOND_NS, begin_ns / SECOND_NS + (length_s or 0.0))
+            for begin_ns, length_s in connection.execute(query)]  # fmt: skip
 
 
 def pseudonyms(connection: Connection) -> set[str]:

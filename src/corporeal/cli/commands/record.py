@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +27,7 @@ from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.output import COLOURS, AsJson, console, emphasise, print_json, stderr
 from corporeal.cli.recording_view import RecordingView
 from corporeal.cli.session_checks import SessionChecks
-from corporeal.cli.workspaces import enter_workspace, write_catalog
+from corporeal.cli.workspaces import enter_workspace, read_catalog, write_catalog
 from corporeal.episode import Episode
 from corporeal.episode.facts import read_facts
 from corporeal.errors import CorporealError, UnknownNameError
@@ -36,6 +38,7 @@ from corporeal.words import byte_size, counted
 _TRIGGERS = {"button": "key", "motion": "motion", "automatic": "auto"}
 # Nine times the share of a program that asked for nothing.
 _NICENESS = -10
+_DAY_S = 24 * 3600.0
 
 
 def record(
@@ -171,6 +174,7 @@ def record(
             on_episode=None if judge is None else judge.judge,
             watch=checks,
             cards=cards,
+            elsewhere=None if root is None else partial(_takes_elsewhere, root),
         )
         view.take_marks(recorder)
         _show_card(recorder, quiet=as_json)
@@ -180,6 +184,15 @@ def record(
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
     _report(recorder, paths, judge.verdicts if judge is not None else [], cues, as_json)
+
+
+def _takes_elsewhere(root: Path, operator: str) -> list[tuple[float, float]]:
+    """The takes of an operator at any station since yesterday, as the workspace has them."""
+    # Only here: the libraries of a database take a second to load.
+    from corporeal.catalog.people import takes_of
+
+    with read_catalog(root, "ingest") as connection:
+        return takes_of(connection, operator, since_s=time.time() - _DAY_S)
 
 
 def _under_campaign(team: TeamDocuments, cards: CardDesk, name: str) -> TeamDocuments:
