@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corporeal.capture.driver import Mark, Sample
+from corporeal.capture.driver import Loss, Mark, Sample
 from corporeal.schema import Part
 
 SECOND_NS = 1_000_000_000
@@ -23,7 +23,7 @@ STREAMS: list[dict[str, Any]] = [
     {"name": "words", "group": "observations", "kind": "text"},
 ]  # fmt: skip
 
-Items = Iterator[Sample | Mark]
+Items = Iterator[Sample | Mark | Loss]
 
 
 class Options(Part):

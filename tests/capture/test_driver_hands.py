@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from bench.egocentric_scene import CAMERA, make_scene, write_rig, write_table
 
-from corporeal.capture.driver import DriverError, Mark, Sample, drivers, parse_options
+from corporeal.capture.driver import DriverError, Sample, drivers, parse_options
 from corporeal.capture.drivers.glove_udp import DRIVER as GLOVES
 from corporeal.capture.drivers.glove_udp import GloveOptions
 from corporeal.capture.hand_stream import hand_streams
@@ -87,7 +87,7 @@ def _listen(messages: list[bytes], wanted: int) -> list[Sample]:
     thread.start()
     try:
         for sample in source:
-            assert not isinstance(sample, Mark)
+            assert isinstance(sample, Sample)
             taken.append(sample)
             if len(taken) == wanted:
                 break

@@ -39,7 +39,8 @@ def driver() -> Driver:
 
 
 def _read(driver: Driver, path: Path, **values: Any) -> Iterator[Sample | Mark]:
-    return driver.read(parse_options(driver, {"path": str(path), **values}))
+    items = driver.read(parse_options(driver, {"path": str(path), **values}))
+    return (item for item in items if isinstance(item, Sample | Mark))
 
 
 def test_the_rig_is_that_of_the_episode(driver: Driver, episode: Path) -> None:

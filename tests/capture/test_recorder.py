@@ -23,7 +23,7 @@ from tests.capture.small_rig import (
     samples,
 )
 
-from corporeal.capture.driver import DriverError, Mark, Sample
+from corporeal.capture.driver import DriverError, Loss, Mark, Sample
 from corporeal.capture.health import Health
 from corporeal.capture.recorder import Recorder
 from corporeal.episode import Episode
@@ -267,6 +267,26 @@ def test_numpy_stamps_are_taken_and_others_refused(recorder: Make) -> None:
     with _one(made.run()) as episode:
         assert len(episode[ARM]) == 1
         assert episode.metadata["losses"][ARM] == {"missed": 0, "refused": 3}
+
+
+def test_what_a_source_lost_itself_is_in_the_health_and_in_the_episode(recorder: Make) -> None:
+    """Before the demonstration it costs nothing of it."""
+    seen: list[Health] = []
+
+    def read() -> Items:
+        yield Loss(ARM, 40, "the recorder was behind")
+        yield mark("start", 0.0)
+        for number, item in enumerate(samples(0.5)):
+            yield item
+            if number == 20:
+                yield Loss(ARM, 3, "the recorder was behind")
+        yield mark("end", 0.5)
+
+    made = recorder(read, on_health=seen.append)
+    with _one(made.run()) as episode:
+        assert episode.metadata["losses"][ARM]["refused"] == 3
+    health = {stream.path: stream for stream in seen[-1].streams}[ARM]
+    assert (health.refused, health.reason) == (43, "the recorder was behind")
 
 
 def test_bad_values_are_refused_and_nan_is_kept(recorder: Make) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from corporeal.capture.broadcast import Broadcast
-from corporeal.capture.driver import Mark, RecordingSource, Sample, drivers, parse_options
+from corporeal.capture.driver import Loss, Mark, RecordingSource, Sample, drivers, parse_options
 from corporeal.capture.recorder import Recorder, RecorderSettings
 
 
@@ -18,7 +18,7 @@ def main(folder: Path, dies_s: float) -> None:
     """Print the port, and record until the end of the demonstration."""
     whole = drivers()["synthetic"]
 
-    def read(options: Any) -> Iterator[Sample | Mark]:
+    def read(options: Any) -> Iterator[Sample | Mark | Loss]:
         begin = time.monotonic()
         for item in whole.read(options):
             is_left = isinstance(item, Sample) and item.stream == "observations/head_left"

@@ -18,7 +18,9 @@ from starlette.websockets import WebSocketDisconnect
 from tests.teleoperation.captures import quest_inputs
 
 from corporeal.capture.thumbnail import unframed
-from corporeal.cli.teleoperation_run import TeleoperationProgram, TeleoperationTerms
+from corporeal.catalog.workspace import make_workspace
+from corporeal.cli.take_recorder import TeleoperationTerms
+from corporeal.cli.teleoperation_run import TeleoperationProgram
 from corporeal.episode import Episode
 from corporeal.studio.operator_server import MOST_MESSAGES, MOST_PAGES
 from corporeal.studio.settings import StudioSettings
@@ -245,7 +247,9 @@ def test_the_whole_program_drives_records_and_judges(tmp_path: Path) -> None:
 
     settings = StudioSettings(page=tmp_path, port=0)
     link = robot_drivers()["sim"].open(LinkOptions(seed=2, height=48, width=64))
-    terms = TeleoperationTerms("pick_place", settings, out=tmp_path / "demos", camera_hz=5.0)
+    make_workspace(tmp_path / "lab").close()
+    terms = TeleoperationTerms("pick_place", settings, out=tmp_path / "demos", camera_hz=5.0,
+                               countdown_s=0.2, workspace=tmp_path / "lab")  # fmt: skip
     program = TeleoperationProgram(terms, link, is_virtual=False)
     until, address = threading.Event(), []
     is_ready = threading.Event()
@@ -282,6 +286,11 @@ def test_the_whole_program_drives_records_and_judges(tmp_path: Path) -> None:
     assert summary.states.get("engaged", 0) > 100
     assert len(summary.episodes) == 1
     assert [verdict.verdict is not None for verdict in summary.verdicts] == [True]
+    assert summary.verdicts[0].status is not None, "it is in the workspace"
+    # Where Studio's floor looks.
+    health = json.loads((tmp_path / "demos" / "health.json").read_text())
+    assert health["episodes"] == 1
+    assert "observations/head_left" in {stream["path"] for stream in health["streams"]}
     assert summary.command_ms is not None
     with Episode.open(summary.episodes[0]) as episode:
         paths = set(episode)

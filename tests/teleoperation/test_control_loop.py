@@ -84,6 +84,18 @@ def test_what_cannot_be_done_is_refused_in_words(loop: ControlLoop) -> None:
         assert words in event.cause
 
 
+def test_a_robot_that_keeps_its_own_legs_is_not_said_to_kneel(
+    loop: ControlLoop, link: RobotLink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "kneels", False, raising=False)
+    loop.offer(AskedCommand("kneel", "button on the page", TICK_NS))
+    tick = loop.turn(TICK_NS).tick
+    assert tick.state == "inert"
+    assert not tick.kneels
+    assert tick.events[-1].event == "refused"
+    assert "cannot be told to kneel" in tick.events[-1].cause
+
+
 def test_leader_arms_are_taken_by_the_names_of_their_joints(loop: ControlLoop) -> None:
     now_ns = TICK_NS
     loop.offer(OperatorArrived(now_ns, {"leader": ("left_elbow_joint", "no_such_joint")}))

@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from corporeal.cli.program import program
-from corporeal.cli.teleoperation_run import TeleoperationProgram, TeleoperationTerms
+from corporeal.cli.take_recorder import TeleoperationTerms
+from corporeal.cli.teleoperation_run import TeleoperationProgram
 from corporeal.embodiment import open_robot
 from corporeal.episode import Episode
 from corporeal.errors import CorporealError

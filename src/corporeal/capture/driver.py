@@ -47,6 +47,15 @@ class Mark:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """So many samples of a stream were lost in the source itself, here in the order of samples."""
+
+    stream: str
+    count: int
+    reason: str
+
+
 @dataclass(frozen=True)
 class Rig:
     """What a source will deliver: its streams, its robot, and which clock stamps each stream.
@@ -85,7 +94,7 @@ class Driver:
 
     options: type[Part]
     describe: Callable[[Any], Rig]
-    read: Callable[[Any], Iterator[Sample | Mark]]
+    read: Callable[[Any], Iterator[Sample | Mark | Loss]]
     is_live: bool = False
 
 

@@ -245,15 +245,15 @@ class HealthMonitor:
         with self._lock:
             self._passing = sentences
 
-    def refuse(self, path: str, reason: str) -> None:
-        """Note a sample that could not be taken, and why."""
+    def refuse(self, path: str, reason: str, count: int = 1) -> None:
+        """Note samples that could not be taken, and why."""
         with self._lock:
             gauge = self._gauges.get(path)
             if gauge is not None:
-                gauge.refused += 1
+                gauge.refused += count
                 gauge.reason = reason
             elif path in self._strangers or len(self._strangers) < _MOST_STRANGERS:
-                self._strangers[path] = self._strangers.get(path, 0) + 1
+                self._strangers[path] = self._strangers.get(path, 0) + count
 
     def strangers(self) -> dict[str, int]:
         """How many samples came of streams that are not in the schema."""

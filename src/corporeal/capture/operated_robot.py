@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import queue
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from corporeal.capture.clock import HostClock
-from corporeal.capture.driver import Driver, Mark, RecordingSource, Rig, Sample
+from corporeal.capture.driver import Driver, Loss, Mark, RecordingSource, Rig, Sample
 from corporeal.capture.operator_mark import OperatorMark
 from corporeal.capture.recorder import Recorder
 from corporeal.geometry import quaternion_from_matrix
@@ -46,6 +47,7 @@ class OperatedRobot:
     `see` and `see_picture` are listeners of the loop and of the cameras, `mark` says that a
     demonstration begins or ends. `source` is what a recorder reads. With `has_policy` there are
     streams of what a policy wanted, whoever drove; `columns` are the joints that are commanded.
+    `lost` counts samples that a recorder which lags cost; it is told of them in their place.
     """
 
     link: RobotLink
@@ -58,7 +60,11 @@ class OperatedRobot:
     lost: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._items: queue.Queue[Sample | Mark | None] = queue.Queue(_WAITING)
+        # Live, samples are counted before they are put: a mark never waits, nor does the robot.
+        most = 0 if self.is_live else _WAITING
+        self._items: queue.Queue[Sample | Mark | Loss | None] = queue.Queue(most)
+        self._losses: dict[str, int] = {}
+        self._lock = threading.Lock()
         self._meter = LatencyMeter()
 
     @property
@@ -124,6 +130,8 @@ class OperatedRobot:
 
     def end(self) -> None:
         """No more will come."""
+        with self._lock:
+            self._tell_losses()
         self._items.put(None)
 
     def _see_policy(self, action: PolicyAction, turn: LoopTurn) -> None:
@@ -180,15 +188,23 @@ class OperatedRobot:
         self._add(Sample(stream, time_ns, time_ns, value))
 
     def _add(self, item: Sample | Mark) -> None:
-        if not self.is_live or isinstance(item, Mark):
+        if not self.is_live:
             self._items.put(item)
             return
-        try:
-            self._items.put_nowait(item)
-        except queue.Full:
-            self.lost += 1
+        with self._lock:
+            if isinstance(item, Sample) and self._items.qsize() >= _WAITING:
+                self.lost += 1
+                self._losses[item.stream] = self._losses.get(item.stream, 0) + 1
+                return
+            self._tell_losses()
+            self._items.put(item)
 
-    def _read(self) -> Iterator[Sample | Mark]:
+    def _tell_losses(self) -> None:
+        for stream, count in self._losses.items():
+            self._items.put(Loss(stream, count, "the recorder was behind"))
+        self._losses.clear()
+
+    def _read(self) -> Iterator[Sample | Mark | Loss]:
         while (item := self._items.get()) is not None:
             yield item
 
@@ -290,7 +306,8 @@ def _operated() -> tuple[Stream, ...]:
     return (
         *streams,
         Stream(name="operator_message", group="debug", kind="text", optional=True,
-               description="every message as it came, base64: docs/spec/teleoperation.md"),
+               description="every message as it was understood, encoded anew: "
+                           "docs/spec/teleoperation.md, base64"),
         Stream(name="operator_times", group="debug", dtype="int64", shape=(5,), unit="1",
                components=_TIMES, description=times, optional=True),
         Stream(name="operator_latency", group="debug", shape=(2,), unit="s", optional=True,

@@ -269,6 +269,22 @@ class Recorder:
         return "post-roll" if self._takes else "idle"
 
     @property
+    def refusal(self) -> str:
+        """Why no demonstration may begin now; empty where one may."""
+        start = OperatorMark("start", {})
+        running = None if self._running is None else self._running.name
+        reason = why_not(
+            start,
+            running=running,
+            is_open=bool(self._takes),
+            by_hand=True,
+            is_wanted=self._is_wanted,
+            is_halted=self._is_halted,
+            rest=self._rest,
+        )
+        return reason or ""
+
+    @property
     def unannounced(self) -> dict[str, int]:
         """Streams that the driver did not announce, with how many samples were refused."""
         return self._monitor.strangers()
@@ -469,7 +485,7 @@ class Recorder:
 
     def _see(self, source: str, item: Item) -> None:
         if isinstance(item, Refused):
-            self._monitor.refuse(item.stream, item.reason)
+            self._monitor.refuse(item.stream, item.reason, item.count)
             return
         seen = item.sample if isinstance(item, Taken) else item
         self._now_ns = seen.arrival_ns

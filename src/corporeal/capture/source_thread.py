@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.capture.clock import HostClock
-from corporeal.capture.driver import DriverError, Mark, RecordingSource, Sample
+from corporeal.capture.driver import DriverError, Loss, Mark, RecordingSource, Sample
 from corporeal.capture.health import HealthMonitor
 from corporeal.capture.picture_pool import PicturePool
 from corporeal.episode.file import Packer
@@ -45,10 +45,11 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A sample that could not be taken, and why; in its place, so that its episode knows."""
+    """Samples that could not be taken, and why; in their place, so that their episode knows."""
 
     stream: str
     reason: str
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,11 @@ class Intake:
             self._put(None)
 
     def _take(self, raw: Any) -> None:
+        if isinstance(raw, Loss):
+            path = self._source.path_of(raw.stream)
+            if path is not None:
+                self._put(Refused(path, raw.reason, raw.count))
+            return
         if not isinstance(raw, Sample | Mark):
             raise DriverError(f"the driver, got {type(raw).__name__}; expected Sample or Mark.")
         item = _with_whole_stamps(raw)

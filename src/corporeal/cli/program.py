@@ -45,6 +45,7 @@ EXTRAS = {
     "ray": ("ray", "scale"),
     "requests": ("requests", "track"),
     "rerun": ("rerun-sdk", "viz"),
+    "segno": ("segno", "server"),
     "starlette": ("starlette", "server"),
     "torch": ("torch", "train"),
     "uvicorn": ("uvicorn", "server"),

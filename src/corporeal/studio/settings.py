@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import socket
+import struct
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,6 +15,8 @@ from typing import Literal
 PORT = 8700
 PAGE_VARIABLE = "CORPOREAL_STUDIO_PAGE"
 """A folder with a page that was built elsewhere, for those who work on it."""
+# What Linux calls the request for an interface's address.
+_SIOCGIFADDR = 0x8915
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -66,3 +72,49 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def machine_addresses() -> tuple[str, ...]:
+    """The addresses by which other machines reach this one, that of its usual way out first.
+
+    Nothing is sent: a datagram's socket is asked where it would start from, and every interface
+    for the address it has.
+    """
+    addresses = [*_ways_out(), *_interfaces()]
+    with suppress(OSError):
+        addresses += [str(entry[4][0]) for entry in socket.getaddrinfo(socket.gethostname(), None)]
+    return tuple(dict.fromkeys(each for each in addresses if _reaches_others(each)))
+
+
+def _ways_out() -> list[str]:
+    # Addresses that are kept for documents: nobody has them.
+    ways = []
+    for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((target, 9))
+            ways.append(str(probe.getsockname()[0]))
+    return ways
+
+
+def _interfaces() -> list[str]:
+    """The IPv4 address of every interface, where the system is one that can be asked."""
+    if sys.platform != "linux":
+        return []
+    import fcntl
+
+    addresses = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            with suppress(OSError):
+                request = struct.pack("256s", name.encode()[:15])
+                answer = fcntl.ioctl(probe.fileno(), _SIOCGIFADDR, request)
+                addresses.append(socket.inet_ntoa(answer[20:24]))
+    return addresses
+
+
+def _reaches_others(address: str) -> bool:
+    try:
+        known = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return not (known.is_loopback or known.is_link_local or known.is_unspecified)

@@ -33,6 +33,7 @@ _WAITING = 64
 _LATE_NS = 5 * TICK_NS
 # Virtual time begins here, so that the same input gives the same commands on every day.
 VIRTUAL_START_NS: Final = 1_000_000_000 * 1_000_000_000
+_NO_LEGS = "the robot's own controller keeps its legs: it cannot be told to kneel"
 BEFORE_INPUT: Final = "the input is not played yet"
 TAKE_COMMANDS: Final = ("start", "end", "discard", "success", "failure")
 
@@ -238,6 +239,8 @@ class ControlLoop:
             return self.at_take(given)
         elif given.command == "policy" and self.policy is None:
             return SessionEvent("refused", "no policy was given", given.time_ns)
+        elif given.command == "kneel" and not self.link.kneels:
+            return SessionEvent("refused", _NO_LEGS, given.time_ns)
         else:
             session.ask(given.command, given.time_ns, given.reason)
             if given.command == "engage":

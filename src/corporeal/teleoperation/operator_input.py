@@ -170,7 +170,7 @@ def read_inputs(path: Path) -> Iterator[OperatorInput]:
             return _within_time(source.read(path), path)
     raise InputError(
         f"input {path}, got a file of no known kind; expected one of: {', '.join(known)}. "
-        "Record one with corporeal teleoperate --record."
+        "Record hands with a headset, glasses or gloves, or give a robot's motion."
     )
 
 

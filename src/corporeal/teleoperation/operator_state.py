@@ -58,6 +58,7 @@ def welcome(
         "instruction": link.instruction,
         "cameras": list(cameras),
         "walks": link.walks,
+        "kneels": link.kneels,
         "policy": has_policy,
         "records": records,
         "role": "operator" if may_drive else "spectator",

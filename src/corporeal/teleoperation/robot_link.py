@@ -56,6 +56,7 @@ class RobotLink(Protocol):
 
     `told` are the columns of the joints that it is told of. `streams` are those that `measure`
     gives values of, in the same order of time as `read`. `picture_size` is height and width,
+    `kneels` whether it follows a tick that kneels,
     `opening_m` how far a hand opens, in the unit of its stream (0: it has none). `obstacles` are
     what its arms must not touch, in the world of its base.
     """
@@ -69,6 +70,7 @@ class RobotLink(Protocol):
     opening_m: float
     instruction: str
     walks: bool
+    kneels: bool
     facts: Mapping[str, Any]
 
     def read(self, now_ns: int) -> BodyState:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bench.egocentric_scene import CAMERA, EgoScene, calibration, make_scene, write_detections
 
-from corporeal.capture.driver import Mark, drivers, parse_options
+from corporeal.capture.driver import Sample, drivers, parse_options
 from corporeal.episode.recording import ArraySignal, Recording
 from corporeal.errors import NotAssessed
 from corporeal.geometry import matrix_from_quaternion
@@ -36,7 +36,7 @@ def _recording(scene: EgoScene, folder: Path, *, late_s: float = 0.0, **changed:
     specs = {stream.path: stream for stream in driver.describe(options).schema.streams}
     taken: dict[str, list[tuple[int, Any]]] = {path: [] for path in specs}
     for sample in driver.read(options):
-        if not isinstance(sample, Mark):
+        if isinstance(sample, Sample):
             taken[sample.stream].append((sample.source_ns, sample.value))
     signals: dict[str, Any] = {
         path: ArraySignal(specs[path], np.array([time for time, _ in rows]),

@@ -1,5 +1,5 @@
 // What the headset shows in words: a canvas with state, hint, recording and buttons.
-import type { HostState } from "./host";
+import type { HostState, Welcome } from "./host";
 import { adviceOf, plainName, STATE_WORDS, TOO_NEAR_M } from "./host";
 import { type Command, SIDES } from "./input";
 
@@ -14,24 +14,47 @@ export interface PanelButton {
   height: number;
 }
 
-const row = (y: number, ...names: [Command | "take", string][]): PanelButton[] =>
-  names.map(([command, label], at) => {
-    const width = (PANEL.width - 32) / names.length;
-    return { command, label, x: 16 + at * width, y, width: width - 12, height: 110 };
-  });
+const rowHeight = 84;
+const stopHeight = 104;
 
-/** Stop is the largest, and at the bottom, where a hand is. */
-export const BUTTONS: readonly PanelButton[] = [
-  ...row(270, ["engage", "Engage"], ["hold", "Hold"], ["reset", "Reset"], ["recenter", "Recentre"]),
-  ...row(
-    390,
-    ["take", "Start / end"],
-    ["success", "Success"],
-    ["failure", "Failure"],
-    ["kneel", "Kneel"],
-  ),
-  { command: "stop", label: "STOP", x: 16, y: 510, width: PANEL.width - 44, height: 118 },
-];
+/** What the panel offers now: only what this robot can do, and what a press would come to. */
+export function buttonsOf(state: HostState | null, welcome: Welcome | null): PanelButton[] {
+  const { recording, driver } = state ?? {};
+  const counts = recording?.state === "countdown";
+  const runs = counts || recording?.state === "recording";
+  const take = counts ? "Cancel" : runs ? "End" : "Start";
+  const last: [PanelButton["command"], string][] = [];
+  if (welcome?.kneels !== false)
+    last.push(state?.state === "kneeling" ? ["stand", "Stand up"] : ["kneel", "Kneel"]);
+  if (welcome?.policy)
+    last.push(driver === "policy" ? ["human", "Take over"] : ["policy", "Hand over to the policy"]);
+  return [
+    ...row(
+      250,
+      ["engage", "Engage"],
+      ["hold", "Hold"],
+      ["reset", "Reset"],
+      ["recenter", "Recentre"],
+    ),
+    ...row(
+      342,
+      ["take", take],
+      ["success", "Success"],
+      ["failure", "Failure"],
+      ["discard", "Discard"],
+    ),
+    ...row(434, ...last),
+    // Stop is the largest, and at the bottom, where a hand is.
+    { command: "stop", label: "STOP", x: 16, y: 526, width: PANEL.width - 44, height: stopHeight },
+  ];
+}
+
+function row(y: number, ...names: [PanelButton["command"], string][]): PanelButton[] {
+  return names.map(([command, label], at) => {
+    const width = (PANEL.width - 32) / names.length;
+    return { command, label, x: 16 + at * width, y, width: width - 12, height: rowHeight };
+  });
+}
 
 /** Colours of their own: a headset has no theme, and the panel hangs before anything. */
 export const STATE_COLOURS: Record<HostState["state"] | "lost", string> = {
@@ -44,17 +67,17 @@ export const STATE_COLOURS: Record<HostState["state"] | "lost", string> = {
 };
 
 /** The button at a place of the panel, from 0 to 1 to the right and up; null between them. */
-export function buttonAt(u: number, v: number): PanelButton | null {
+export function buttonAt(buttons: PanelButton[], u: number, v: number): PanelButton | null {
   const [x, y] = [u * PANEL.width, (1 - v) * PANEL.height];
   return (
-    BUTTONS.find((b) => x >= b.x && x <= b.x + b.width && y >= b.y && y <= b.y + b.height) ?? null
+    buttons.find((b) => x >= b.x && x <= b.x + b.width && y >= b.y && y <= b.y + b.height) ?? null
   );
 }
 
 export function drawPanel(
   ink: CanvasRenderingContext2D,
   state: HostState | null,
-  instruction: string,
+  welcome: Welcome | null,
   pointed: PanelButton | null,
 ): void {
   ink.fillStyle = "#14161a";
@@ -71,10 +94,19 @@ export function drawPanel(
   ink.fillText(advice, 24, 165, PANEL.width - 48);
   const trouble = troubleText(state);
   ink.fillStyle = trouble ? "#ffcf5c" : "#ffffff";
-  ink.fillText(trouble || `${recordingText(state)}${instruction}`, 24, 220, PANEL.width - 48);
-  for (const button of BUTTONS) {
+  ink.fillText(
+    trouble || `${recordingText(state)}${welcome?.instruction ?? ""}`,
+    24,
+    220,
+    PANEL.width - 48,
+  );
+  for (const button of buttonsOf(state, welcome)) {
     ink.fillStyle =
-      button.command === "stop" ? "#c5221f" : button === pointed ? "#5b6472" : "#30343c";
+      button.command === "stop"
+        ? "#c5221f"
+        : button.command === pointed?.command
+          ? "#5b6472"
+          : "#30343c";
     ink.fillRect(button.x, button.y, button.width, button.height);
     ink.fillStyle = "#ffffff";
     ink.textAlign = "center";

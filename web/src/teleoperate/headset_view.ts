@@ -17,7 +17,7 @@ import {
 } from "three";
 import { fitPicture } from "./camera_picture";
 import { HeadsetInput } from "./headset_input";
-import { buttonAt, drawPanel, PANEL, type PanelButton } from "./headset_panel";
+import { buttonAt, buttonsOf, drawPanel, PANEL, type PanelButton } from "./headset_panel";
 import type { Link, Picture } from "./link";
 
 const screenM = 1.5;
@@ -117,7 +117,7 @@ export class HeadsetView {
     for (const source of this.session.inputSources)
       this.pointed = this.aimedAt(source, frame) ?? this.pointed;
     const { state, welcome } = this.link.read();
-    drawPanel(this.ink, state, welcome?.instruction ?? "", this.pointed);
+    drawPanel(this.ink, state, welcome, this.pointed);
     this.panelTexture.needsUpdate = true;
   }
 
@@ -173,7 +173,8 @@ export class HeadsetView {
     const along = new Vector3(0, 0, -1).applyQuaternion(new Quaternion(x, y, z, w));
     this.world.updateMatrixWorld();
     const [hit] = new Raycaster(from, along).intersectObject(this.panel);
-    return hit?.uv ? buttonAt(hit.uv.x, hit.uv.y) : null;
+    const { state, welcome } = this.link.read();
+    return hit?.uv ? buttonAt(buttonsOf(state, welcome), hit.uv.x, hit.uv.y) : null;
   }
 
   /** Stop does not wait until the pinch or the trigger is let go. */

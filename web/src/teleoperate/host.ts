@@ -17,6 +17,8 @@ export interface Welcome {
   instruction: string;
   cameras: string[];
   walks: boolean;
+  /** Its legs are commanded, so that it can be told to kneel. */
+  kneels?: boolean;
   policy?: boolean;
   records?: boolean;
   /** A spectator sees all, and may only stop. */
@@ -56,6 +58,8 @@ export interface Recording {
   episode?: string;
   elapsed_s?: number | null;
   countdown_s?: number | null;
+  /** Samples that were lost on the way to the recorder. */
+  lost?: number;
   last?: LastTake | null;
 }
 
@@ -106,7 +110,8 @@ export function adviceOf(state: HostState, device: string): string {
   if (state.state === "stopped") return `${cause}Let go of the clutch, then reset.`;
   if (state.state === "hold") return `${cause}Engage to go on.`;
   if (state.state === "kneeling") return `${cause}Stand brings the robot up again.`;
-  if (state.driver === "policy") return "The policy drives; Human takes over.";
+  if (state.driver === "policy")
+    return "The policy drives. Take up the clutch, or press Take over.";
   if (state.state === "engaged") return "The robot's hand follows yours.";
   return device === "headset"
     ? "Hold the squeeze button, or engage, to move the robot."

@@ -130,13 +130,15 @@ function Commands({ operator }: { operator: Operator }) {
       <button type="button" disabled={!state || at === "stopped"} onClick={give("hold")}>
         Hold <kbd>H</kbd>
       </button>
-      <button
-        type="button"
-        disabled={!state || at === "stopped"}
-        onClick={give(isDown ? "stand" : "kneel")}
-      >
-        {isDown ? "Stand up" : "Kneel"}
-      </button>
+      {welcome?.kneels !== false && (
+        <button
+          type="button"
+          disabled={!state || at === "stopped"}
+          onClick={give(isDown ? "stand" : "kneel")}
+        >
+          {isDown ? "Stand up" : "Kneel"}
+        </button>
+      )}
       <button type="button" disabled={!state} onClick={give("recenter")}>
         Recentre
       </button>
@@ -148,6 +150,9 @@ function Commands({ operator }: { operator: Operator }) {
         >
           {state?.driver === "policy" ? "Take over" : "Hand over to the policy"}
         </button>
+      )}
+      {welcome?.kneels === false && (
+        <p className="muted">This robot's own controller keeps its legs: it does not kneel here.</p>
       )}
     </div>
   );

@@ -23,7 +23,7 @@ export function RecordingBar({
       {recording && recording.state !== "off" && (
         <div className="commands">
           <button type="button" className={runs ? "" : "primary"} onClick={operator.take}>
-            {runs ? "End" : "Start"} <kbd>T</kbd>
+            {recording.state === "countdown" ? "Cancel" : runs ? "End" : "Start"} <kbd>T</kbd>
           </button>
           <button type="button" onClick={() => link.command("success", "button on the page")}>
             Success <kbd>Y</kbd>
@@ -39,6 +39,12 @@ export function RecordingBar({
             Discard <kbd>X</kbd>
           </button>
         </div>
+      )}
+      {!!recording?.lost && (
+        <p role="alert">
+          {recording.lost} {recording.lost === 1 ? "sample was" : "samples were"} lost: the recorder
+          was behind. The takes say of which streams.
+        </p>
       )}
       {last && <LastVerdict last={last} />}
     </section>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import secrets
 import signal
@@ -13,14 +14,11 @@ from typing import Annotated
 
 from corporeal.cli.command import Command, option
 from corporeal.cli.output import AsJson, console, print_json, stderr
-from corporeal.cli.teleoperation_run import (
-    TeleoperationProgram,
-    TeleoperationSummary,
-    TeleoperationTerms,
-)
+from corporeal.cli.take_recorder import TeleoperationSummary, TeleoperationTerms
+from corporeal.cli.teleoperation_run import TeleoperationProgram
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.studio.own_authority import own_certificate
-from corporeal.studio.settings import StudioSettings, is_loopback
+from corporeal.studio.settings import StudioSettings, is_loopback, machine_addresses
 from corporeal.teleoperation.operator_input import read_inputs
 from corporeal.teleoperation.operator_state import PageWay
 from corporeal.teleoperation.robot_link import LinkOptions, robot_drivers
@@ -76,6 +74,16 @@ def teleoperate(
     station: Annotated[str | None, option("Where.")] = None,
     operator: Annotated[str | None, option("Who drives; stored in the episodes.")] = None,
     policy: Annotated[Path | None, option("A policy document of your own to judge by.")] = None,
+    countdown: Annotated[
+        float, option("A demonstration begins so long after Start, s.", min=0, max=60)
+    ] = 0.0,
+    root: Annotated[
+        Path | None, option("Take every episode into this workspace.", "--workspace", "-w")
+    ] = None,
+    campaign: Annotated[
+        str | None,
+        option("Follow the cards of this campaign of the workspace; its protocol is used."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Drive a robot from a page: a headset, hands, a gamepad or a keyboard; Ctrl-C ends it.
@@ -112,6 +120,12 @@ def teleoperate(
             f"--take-over, got {take_over:g} s; expected --input and --arm-policy with it. "
             "On a page, a person takes over with the clutch."
         )
+    if campaign is not None and root is None:
+        raise CorporealError("--campaign, got no workspace; expected --workspace FOLDER beside it.")
+    if root is not None and record is None:
+        raise CorporealError(
+            "--workspace, got nothing that is recorded; expected --record FOLDER beside it."
+        )
     people = {"operator": operator, "station": station}
     terms = TeleoperationTerms(
         task,
@@ -122,6 +136,9 @@ def teleoperate(
         policy=policy,
         arm_policy=arm_policy,
         speed_share=speed_share or (HARDWARE_SHARE if hardware else 1.0),
+        countdown_s=countdown,
+        workspace=root,
+        campaign=campaign,
         facts={name: value for name, value in people.items() if value},
     )
     if input_ is None and not is_loopback(host):
@@ -147,20 +164,8 @@ def _serve(
     until = threading.Event()
 
     def ready(address: str) -> None:
-        page, said = stderr(), address
-        number = address.rpartition(":")[2]
         program.ways = _ways(program, address)
-        if program.token is not None:
-            said = f"{address}/?token={program.token}"
-        page.print(f"the operator's page: {said}", soft_wrap=True)
-        if quiet:
-            return
-        if program.token is None:
-            page.print(f"a headset on USB: adb reverse tcp:{number} tcp:{number}, then open "
-                       f"http://localhost:{number} in its browser", soft_wrap=True)  # fmt: skip
-        else:
-            page.print(f"the certificate authority of this machine: {address}/ca.crt",
-                       soft_wrap=True)  # fmt: skip
+        _show_ways(program, address, quiet=quiet)
 
     timer = threading.Timer(seconds, until.set) if seconds is not None else None
     earlier = {number: signal.signal(number, lambda *_: until.set())
@@ -177,35 +182,76 @@ def _serve(
             signal.signal(number, handler)
 
 
+def _show_ways(program: TeleoperationProgram, address: str, *, quiet: bool) -> None:
+    """Say how the page is reached, with what a phone or a headset can scan."""
+    page, number = stderr(), address.rpartition(":")[2]
+    if program.token is None:
+        page.print(f"the operator's page: {address}", soft_wrap=True)
+        if not quiet:
+            page.print(f"a headset on USB: adb reverse tcp:{number} tcp:{number}, then open "
+                       f"http://localhost:{number} in its browser", soft_wrap=True)  # fmt: skip
+        return
+    for way in program.ways:
+        page.print(f"the operator's page: {way.url}", soft_wrap=True, highlight=False)
+    if quiet:
+        return
+    authority = f"{program.ways[0].url.partition('/?')[0]}/ca.crt"
+    page.print(f"the certificate authority of this machine: {authority}", soft_wrap=True)
+    if page.is_terminal:
+        for what, url in (("the authority", authority), ("the page", program.ways[0].url)):
+            page.print(f"{what}, to be scanned:\n{_code(url)}", soft_wrap=True, markup=False,
+                       highlight=False)  # fmt: skip
+
+
+def _code(text: str) -> str:
+    """A QR code in blocks of a terminal."""
+    import segno
+
+    drawn = io.StringIO()
+    segno.make(text, error="l", micro=False).terminal(drawn, border=2, compact=True)
+    return drawn.getvalue()
+
+
 def _ways(program: TeleoperationProgram, address: str) -> tuple[PageWay, ...]:
     """How other devices reach the page, best first."""
     number = address.rpartition(":")[2]
     if program.token is None:
         todo = f"adb reverse tcp:{number} tcp:{number}"
         return (PageWay("USB", f"http://localhost:{number}/", todo),)
-    host = program.settings.host
-    names = sorted(_addresses()) if host in ("0.0.0.0", "::") else [host]  # nosec B104
     query = f"?token={program.token}"
     todo = "install /ca.crt on the device, or accept its certificate"
-    return tuple(PageWay("network", f"https://{name}:{number}/{query}", todo) for name in names)
+    return tuple(
+        PageWay("network", f"https://{f'[{name}]' if ':' in name else name}:{number}/{query}", todo)
+        for name in _names(program.settings.host)
+    )
 
 
 def _open_to_others(terms: TeleoperationTerms) -> TeleoperationTerms:
     """Others come in with a token only, and by https, which WebXR asks for."""
     home = Path(os.environ.get("XDG_STATE_HOME", Path.home() / ".local" / "state"))
-    host = terms.settings.host
-    names = {"localhost", "127.0.0.1", socket.gethostname()}
-    names |= _addresses() if host in ("0.0.0.0", "::") else {host}  # nosec B104
+    others = _names(terms.settings.host)
+    names = {"localhost", "127.0.0.1", socket.gethostname(), *others}
     made = own_certificate(home / "corporeal" / "teleoperation", sorted(names))
-    return replace(terms, token=secrets.token_urlsafe(16), certificate=made[:2], authority=made[2])
+    return replace(
+        terms, settings=replace(terms.settings, names=others), token=secrets.token_urlsafe(16),
+        certificate=made[:2], authority=made[2],
+    )  # fmt: skip
 
 
-def _addresses() -> set[str]:
-    try:
-        found = socket.getaddrinfo(socket.gethostname(), None)
-    except OSError:
-        return set()
-    return {str(entry[4][0]).partition("%")[0] for entry in found}
+def _names(host: str) -> tuple[str, ...]:
+    """What other devices call this machine where it listens on `host`, best first.
+
+    Raises CorporealError where it listens to all of no network.
+    """
+    if host not in ("0.0.0.0", "::"):  # nosec B104
+        return (host,)
+    addresses = [each for each in machine_addresses() if host == "::" or ":" not in each]
+    if not addresses:
+        raise CorporealError(
+            f"--host {host}, got a machine without an address that others reach; expected a "
+            "network. Connect it, or leave --host out and use adb reverse."
+        )
+    return (*addresses, f"{socket.gethostname().partition('.')[0]}.local")
 
 
 def _report(summary: TeleoperationSummary, as_json: bool) -> None:

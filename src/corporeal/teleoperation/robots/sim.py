@@ -31,6 +31,7 @@ class SimulatedRobot:
     """A RobotLink to the simulation; a command moves it on by 10 ms, in nobody's real time."""
 
     walks: bool
+    kneels = True
 
     def __init__(self, options: LinkOptions) -> None:
         self._live = LiveSimulation(

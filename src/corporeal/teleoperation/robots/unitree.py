@@ -49,6 +49,7 @@ class UnitreeRobot:
     """A RobotLink to a Unitree; grippers, cameras and legs are not its business."""
 
     walks = False
+    kneels = False
     cameras: tuple[str, ...] = ()
     opening_m = 0.0
 
