@@ -178,7 +178,8 @@ class Template:
 
     def whole_behind(self, place: int) -> int:
         """How many samples there are up to the end of the chunk that byte `place` is in."""
-        return min(n for edge, n in zip(self.edges, self.counts, strict=True) if edge > place)
+        edges = zip(self.edges, self.counts, strict=True)
+        return min((n for edge, n in edges if edge > place), default=len(self.made_s))
 
 
 def make_template(folder: Path, seconds: float = 3.0) -> Template:
@@ -219,16 +220,19 @@ def truncate(template: Template, folder: Path, seed: int, result: Result) -> Non
     result.tried += 1
     whole = template.whole_at(size)
     last_s = check(result, journal, at_least=whole, exactly=True)
-    if last_s and whole < len(template.made_s):
+    if whole < len(template.made_s):
         torn = min(n for n in template.counts if n > whole)
-        result.losses_ms.append(1e3 * (template.made_s[torn - 1] - last_s))
+        loss_ms = 1e3 * (template.made_s[torn - 1] - (last_s or template.made_s[0]))
+        result.losses_ms.append(loss_ms)
+        if loss_ms > PROMISE_MS:
+            result.broken.append(f"{journal.name}: {loss_ms:.0f} ms lost")
     _remove(folder)
 
 
 def flip(template: Template, folder: Path, seed: int, result: Result) -> None:
-    """One bit of the journal has changed: only the chunk that it is in may be missing."""
+    """One bit of the file has changed, anywhere: only the chunk that it is in may be missing."""
     rng = np.random.default_rng([2, seed])
-    place = int(rng.integers(template.edges[2], template.edges[-3]))
+    place = int(rng.integers(len(template.data)))
     data = bytearray(template.data)
     data[place] ^= 1 << int(rng.integers(8))
     journal = folder / f"flip{seed}{JOURNAL_SUFFIX}"

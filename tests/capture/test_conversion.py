@@ -142,6 +142,22 @@ def test_a_journal_of_version_2_becomes_the_same_episode(tmp_path: Path) -> None
         assert len(episode[CAMERA]) == 30
 
 
+def test_a_journal_of_version_3_with_one_header_becomes_the_same_episode(tmp_path: Path) -> None:
+    """`journal_v3.journal` has its header once, and ends in the head of a chunk."""
+    golden = Path(__file__).resolve().parents[1] / "golden" / "journal_v3.journal"
+    shutil.copy(golden, tmp_path / "a.journal")
+    target = episode_from_journal(tmp_path / "a.journal")
+    assert verify(target) == ()
+    with Episode.open(target) as episode:
+        assert "(cut: in the middle of a chunk)" in str(episode.recovered)
+        np.testing.assert_array_equal(episode["observations/arm"][:][:, 0], np.arange(54))
+    data = bytearray(golden.read_bytes())
+    data[200] ^= 1
+    (tmp_path / "b.journal").write_bytes(data)
+    with pytest.raises(JournalError, match="not a journal"):
+        episode_from_journal(tmp_path / "b.journal")
+
+
 def test_what_a_writer_left_is_recovered_by_the_same_call(
     tmp_path: Path, small_schema: Schema
 ) -> None:

@@ -100,12 +100,34 @@ def test_only_the_chunk_that_was_hit_is_missing(tmp_path: Path, offset: int) -> 
 
 def test_damage_to_the_list_of_channels_costs_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a.journal"
-    first = _write(path)[0]
+    _write(path)
     data = bytearray(path.read_bytes())
-    data[first - 20] ^= 1
+    data[data.index(b"\x06", data.index(b"channels_crc32")) + 60] ^= 1
     path.write_bytes(data)
     with Episode.open(recover(path)) as episode:
         assert all(len(episode[stream]) == CHUNKS for stream in episode)
+
+
+def test_no_flip_in_the_header_costs_anything(tmp_path: Path) -> None:
+    path = tmp_path / "a.journal"
+    first = _write(path)[0]
+    whole = path.read_bytes()
+    samples = {"debug/a": CHUNKS, "debug/v": CHUNKS, "debug/d": CHUNKS}
+    for place in [*range(40), *range(40, first, 37)]:
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 8
+        path.write_bytes(data)
+        with open_journal(path) as journal:
+            assert {name: runs.samples for name, runs in journal.runs.items()} == samples
+            assert journal.header["metadata"] == {"task": "t"}
+            assert journal.is_numbered
+    # The version has no checksum but that of the copy.
+    path.write_bytes(whole.replace(b"version\x01\0\0\x003", b"version\x01\0\0\x009", 1))
+    target = recover(path)
+    assert path.with_name("a.journal.damaged").exists()
+    with Episode.open(target) as episode:
+        assert "its copy was read" in str(episode.recovered)
+        assert len(episode["debug/a"]) == CHUNKS
 
 
 @pytest.mark.parametrize("raw", [{0}, {3}, {4, 5, 6}, {1, 7, 8}, set(range(CHUNKS))])

@@ -11,7 +11,6 @@ import json
 import os
 import threading
 import time
-import zlib
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from mcap.records import Channel, DataEnd, Footer, Header, Metadata
+from mcap.records import Channel, DataEnd, Footer, Header
 from numpy.typing import NDArray
 
 from corporeal.episode.file.journal_record import (
@@ -29,6 +28,7 @@ from corporeal.episode.file.journal_record import (
     MESSAGE_BYTES,
     MESSAGE_OPCODE,
     encode_chunk,
+    encode_header,
     encode_message_head,
     encode_records,
 )
@@ -284,17 +284,15 @@ class JournalWriter:
 
     def _preamble(self, header: Mapping[str, Any]) -> bytes:
         text = json.dumps(header, default=str)
-        facts = {"json": text, "crc32": str(zlib.crc32(text.encode())), "version": str(VERSION)}
-        # Once more, so that damage to the chunk of channels costs no sample behind it.
-        names = json.dumps(list(self._pending))
-        facts |= {"channels": names, "channels_crc32": str(zlib.crc32(names.encode()))}
         channels = [
             Channel(pending.channel, name, "corporeal", {}, 0)
             for name, pending in self._pending.items()
         ]
-        head = encode_records(Header(PROFILE, "corporeal"), Metadata("header", facts))
-        # The channels are in a chunk, as the samples are, since a chunk has a checksum.
-        return MAGIC + head + encode_chunk([encode_records(*channels)], 0, 0)
+        header_record = encode_header(text, list(self._pending), VERSION)
+        # The channels are in a chunk, as the samples are, since a chunk has a checksum; the header
+        # is there once more, since a single flipped bit in it would cost the whole episode.
+        second = encode_chunk([encode_records(*channels), header_record], 0, 0)
+        return MAGIC + encode_records(Header(PROFILE, "corporeal")) + header_record + second
 
     def _put(self, block: bytes) -> None:
         """Write all of a block."""

@@ -6,7 +6,6 @@ Behind damage the reading goes on at the next chunk whose checksum holds.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import struct
@@ -23,11 +22,18 @@ import numpy as np
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Channel, Metadata
+from mcap.records import Channel
 from numpy.typing import NDArray
 
 from corporeal.episode.file.journal import RAW, VERSION, JournalError, lock_journal
-from corporeal.episode.file.journal_record import CHUNK, HEAD, MAGIC, MESSAGE_BYTES
+from corporeal.episode.file.journal_record import (
+    CHUNK,
+    HEAD,
+    MAGIC,
+    MESSAGE_BYTES,
+    find_header,
+    parse_header,
+)
 
 _MAX_RECORD_BYTES = 1 << 30
 _MAX_RUN = 1024
@@ -186,6 +192,9 @@ class Journal:
             data += more
         return data
 
+    def _read_record(self, place: int) -> bytes:
+        return self._read(place, HEAD.size + HEAD.unpack(self._read(place, HEAD.size))[1])
+
     def _records(self, place: int, number: int) -> Iterator[tuple[int, int, int]]:
         """Opcode, place and length of every record that is all there, up to the closing magic.
 
@@ -211,34 +220,44 @@ class Journal:
             raise _CutError("its last bytes are missing", at=place, is_torn=is_torn)
 
     def _read_header(self) -> tuple[dict[str, Any], int]:
-        """The header, and where the chunks begin."""
-        is_good = os.pread(self._file.fileno(), len(MAGIC), 0) == MAGIC
-        begin, version = 0, 0
-        header: Any = None
+        """The header, and where the chunks begin.
+
+        The first chunk has it again, and a checksum; journals of before have it once.
+        """
         try:
-            records = self._records(len(MAGIC), 0)
-            next(records)
-            _, place, length = next(records)
-            begin = place + HEAD.size + length
-            body = self._read(place + HEAD.size, length)
-            facts = Metadata.read(ReadDataStream(BytesIO(body))).metadata
-            header, checksum = json.loads(facts["json"]), zlib.crc32(facts["json"].encode())
-            is_good &= isinstance(header, dict) and str(checksum) == facts["crc32"]
-            version = int(facts.get("version", "1"))
-            names = facts.get("channels", "")
-            if str(zlib.crc32(names.encode())) == facts.get("channels_crc32"):
-                self._names = dict(enumerate(map(str, json.loads(names)), start=1))
-        except (_CutError, StopIteration, *_UNREADABLE):
-            is_good = False
-        if not is_good:
-            raise JournalError(f"{self.path}: not a journal, or cut before its first sample.")
+            begin, record = self._first_header()
+        except (_CutError, StopIteration):
+            begin, record = 0, b""
+        chunk = begin if begin and self._is_chunk(begin) else self._next_chunk(begin)
+        second = b"" if chunk is None else find_header(self._read_record(chunk))
+        try:
+            header, version, names = parse_header(second or record)
+        except _UNREADABLE:
+            raise JournalError(
+                f"{self.path}: not a journal, or cut before its first sample."
+            ) from None
         if version > VERSION:
             raise JournalError(
                 f"{self.path}: a journal of version {version}; expected {VERSION} at most. "
                 "Recover it with the version of Corporeal that wrote it."
             )
+        if second and second != record:
+            self.is_damaged, self.is_whole = True, False
+            self.ending = "cut: the header was changed; its copy was read"
+            begin = chunk or begin
         self._version = version
-        return dict(header), begin
+        self._names = names
+        return header, begin
+
+    def _first_header(self) -> tuple[int, bytes]:
+        """Where the chunks begin, and the record before them; empty if it is no header."""
+        if os.pread(self._file.fileno(), len(MAGIC), 0) != MAGIC:
+            raise _CutError("no journal", at=0, is_torn=False)
+        records = self._records(len(MAGIC), 0)
+        next(records)
+        _, place, length = next(records)
+        begin = place + HEAD.size + length
+        return begin, self._read_record(place)
 
     def _index(self, begin: int) -> None:
         """Note every chunk; behind what cannot be read go on at the next one that can."""

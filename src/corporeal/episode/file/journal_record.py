@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
+from io import BytesIO
 from typing import Any
 
 import numpy as np
-from mcap.data_stream import RecordBuilder
+from mcap.data_stream import ReadDataStream, RecordBuilder
 from mcap.opcode import Opcode
+from mcap.records import Metadata
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD = struct.Struct("<BQ")
@@ -58,3 +61,36 @@ def encode_records(*records: Any) -> bytes:
     for record in records:
         record.write(builder)
     return bytes(builder.end())
+
+
+def encode_header(text: str, names: list[str], version: int) -> bytes:
+    """The record that says what is known beforehand, the journal's version and its channels."""
+    facts = {"json": text, "crc32": str(zlib.crc32(text.encode())), "version": str(version)}
+    # Once more, so that damage to the chunk of channels costs no sample behind it.
+    channels = json.dumps(names)
+    facts |= {"channels": channels, "channels_crc32": str(zlib.crc32(channels.encode()))}
+    return encode_records(Metadata("header", facts))
+
+
+def find_header(chunk: bytes) -> bytes:
+    """The record with the header that is in a chunk; empty where there is none."""
+    place = CHUNK.size
+    while place + HEAD.size <= len(chunk):
+        opcode, size = HEAD.unpack_from(chunk, place)
+        if opcode == Opcode.METADATA:
+            return chunk[place : place + HEAD.size + size]
+        place += HEAD.size + size
+    return b""
+
+
+def parse_header(record: bytes) -> tuple[dict[str, Any], int, dict[int, str]]:
+    """The header in a record, the version of the journal, and the names of its channels."""
+    facts = Metadata.read(ReadDataStream(BytesIO(record[HEAD.size :]))).metadata
+    header = json.loads(facts["json"])
+    if not isinstance(header, dict) or str(zlib.crc32(facts["json"].encode())) != facts["crc32"]:
+        raise ValueError("the header does not match its checksum")
+    channels = facts.get("channels", "")
+    names: dict[int, str] = {}
+    if str(zlib.crc32(channels.encode())) == facts.get("channels_crc32"):
+        names = dict(enumerate(map(str, json.loads(channels)), start=1))
+    return header, int(facts.get("version", "1")), names
