@@ -125,6 +125,8 @@ def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> N
                       str(each.rejected), success)  # fmt: skip
         factor = each.factor
     page.print(table)
+    if told.campaign.closed_at is None:
+        page.print(told.forecast.words, soft_wrap=True, markup=False)
     for line in _unknown(told):
         page.print(line, soft_wrap=True, markup=False)
     for station, _, levels in cards:
@@ -216,6 +218,7 @@ def _facts(told: CampaignProgress, *, brief: bool = False) -> dict[str, Any]:
         "campaign": campaign.name, "protocol": campaign.protocol.reference,
         "episodes": campaign.episodes, "accepted": told.accepted, "rejected": told.rejected,
         "unchecked": told.unchecked, "practice": told.practice, "closed_at": campaign.closed_at,
+        "forecast": asdict(told.forecast) | {"words": told.forecast.words},
     }  # fmt: skip
     if brief:
         return facts

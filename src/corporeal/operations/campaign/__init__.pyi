@@ -9,6 +9,8 @@ from .cards import next_card as next_card
 from .cards import open_cards as open_cards
 from .cards import refuse_card as refuse_card
 from .cards import take_card as take_card
+from .forecast import CampaignForecast as CampaignForecast
+from .forecast import forecast as forecast
 from .progress import CampaignProgress as CampaignProgress
 from .progress import LevelProgress as LevelProgress
 from .progress import hide_people as hide_people

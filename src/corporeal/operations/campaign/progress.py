@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
 from sqlalchemy import Connection
@@ -18,6 +19,7 @@ from corporeal.operations.campaign.campaign import (
     collected,
     done_rows,
 )
+from corporeal.operations.campaign.forecast import CampaignForecast, forecast
 from corporeal.protocol.coverage import OPERATOR
 from corporeal.protocol.design import CONFOUNDED, DesignJudgement, judge
 
@@ -63,6 +65,7 @@ class CampaignProgress:
     context: tuple[tuple[str, str, float], ...]
     operators: Mapping[str, int]
     few_operators: tuple[tuple[str, str, int], ...]
+    forecast: CampaignForecast
     hidden: str | None = None
 
     @property
@@ -80,8 +83,13 @@ class CampaignProgress:
         return tuple(sorted((*pairs, *self.context), key=lambda each: -each[2]))
 
 
-def read_progress(connection: Connection, campaign: Campaign) -> CampaignProgress:
-    """The coverage of a campaign, counted on the episodes that were accepted."""
+def read_progress(
+    connection: Connection, campaign: Campaign, *, now: datetime | None = None
+) -> CampaignProgress:
+    """The coverage of a campaign, counted on the episodes that were accepted.
+
+    When it will be done is told as of `now`, the clock's where it is not said.
+    """
     episodes = collected(connection, campaign)
     good = [each for each in episodes if each.outcome == "accepted"]
     counts = Counter(each.outcome for each in episodes)
@@ -97,6 +105,7 @@ def read_progress(connection: Connection, campaign: Campaign) -> CampaignProgres
         _context(campaign, good),
         dict(operators.most_common()),
         tuple(_few_operators(campaign, good)),
+        forecast(campaign.episodes, episodes, now or datetime.now(UTC)),
     )
 
 

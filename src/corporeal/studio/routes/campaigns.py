@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from corporeal.catalog.query import Comparison
 from corporeal.operations.campaign import (
@@ -37,6 +37,10 @@ class CampaignLine(BaseModel):
     created_at: str
     closed_at: str | None
     query: str
+    forecast: str | None = Field(description="when it will be done, in words; none once it is")
+    days_left: float | None = Field(description="working days at the pace so far")
+    days_low: int | None = Field(description="with 90 % confidence at least so many")
+    days_high: int | None = Field(description="and at most so many; none: no bound can be told")
 
 
 class CampaignLevel(BaseModel):
@@ -147,6 +151,7 @@ def show_campaign(name: str, studio: StudioDep, actor: Reader) -> CampaignFacts:
 
 def _line(told: CampaignProgress) -> CampaignLine:
     campaign = told.campaign
+    is_over = campaign.closed_at is not None or told.forecast.left == 0
     return CampaignLine(
         name=campaign.name,
         protocol=campaign.protocol.reference,
@@ -157,5 +162,9 @@ def _line(told: CampaignProgress) -> CampaignLine:
         practice=told.practice,
         created_at=campaign.created_at,
         closed_at=campaign.closed_at,
+        forecast=None if is_over else told.forecast.words,
+        days_left=told.forecast.days_left,
+        days_low=told.forecast.low,
+        days_high=told.forecast.high,
         query=Scope().query(Comparison("metadata.card.campaign", "=", campaign.name)),
     )

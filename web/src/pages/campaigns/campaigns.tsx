@@ -91,6 +91,7 @@ function Progress({ line }: { line: CampaignLine }) {
         {line.practice > 0 && `, ${line.practice} practice (no certificate)`}.{" "}
         <Link href={browseAddress(line.query) ?? "/episodes"}>See them</Link>
       </p>
+      {line.forecast && <p className="muted">{line.forecast}</p>}
     </>
   );
 }
