@@ -23,7 +23,7 @@ import uvicorn
 from PIL import Image, ImageDraw
 
 from corporeal.catalog.accounts import add_account, new_token
-from corporeal.catalog.ingestion import ingestion
+from corporeal.catalog.ingestion import ingest
 from corporeal.catalog.permission import Actor, Role
 from corporeal.catalog.query import every_episode
 from corporeal.catalog.store import digest_of
@@ -35,7 +35,7 @@ from corporeal.labelling.frames import Frames, reference_stream
 from corporeal.labelling.proposal import ProposalRequest, detect, proposers
 from corporeal.labelling.queues import take_next
 from corporeal.labelling.review import submit
-from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_of, save_edits
+from corporeal.labelling.tasks import TaskOptions, create_tasks, frames_about, save_edits
 from corporeal.labelling.taxonomy import open_taxonomy
 from corporeal.studio.context import open_studio
 from corporeal.studio.server import create_application
@@ -46,7 +46,7 @@ TAXONOMY = open_taxonomy("manipulation")
 ROLES: dict[str, Role] = {
     "root": "admin", "lee": "lead", "ann": "annotator", "ben": "annotator", "cleo": "annotator",
 }  # fmt: skip
-SHOWN = ("reach", "grasp", "transport", "retreat")
+SHOWN = ("approach", "grasp", "lift", "retract")
 AROUND = (-3, -1, 0, 3)
 COLOURS = 96
 
@@ -108,10 +108,10 @@ def draw_rules(path: Path) -> None:
 
 def fill(workspace: Workspace, files: list[Path]) -> dict[str, str]:
     """Accounts, a queue, and one pair that two people have labelled; everybody's token."""
-    ingestion(workspace, files, who="root", on="serial")
+    ingest(workspace, files, who="root", on="serial")
     starts, frames = {}, {}
     with workspace.database.read() as connection:
-        rows = {str(row["hash"]): str(row["id"]) for row in every_episode(connection)}
+        rows = {row.hash: row.id for row in every_episode(connection)}
     for path in files:
         name = rows[digest_of(path)]
         starts[name], frames[name] = propose(path)
@@ -137,8 +137,7 @@ def label(workspace: Workspace, name: str, late: int) -> None:
     by = Actor(name, "annotator")
     with workspace.database.write() as connection:
         while (held := take_next(connection, "pick-place", by=by)) is not None:
-            frames = frames_of(connection, held.id)
-            assert frames is not None
+            frames = frames_about(connection, [held.episode])[held.episode]
             grasp = next(each for each in held.annotation.in_lane("phase") if each.label == "grasp")
             at = int(np.searchsorted(frames.stamps, grasp.start_ns))
             moved = {grasp.start_ns: int(frames.stamps[at + late])}

@@ -118,5 +118,6 @@ def test_a_unit_is_told_only_where_it_is_sure() -> None:
     leap = "observations/right_tactile leaps by 4.59e+06 Pa over all taxels at 3.619 s"
     told = partial(finding_unit, "no_such_check", None)
     assert told(value=4.5912e6, message=leap) == "Pa", "the message tells it"
+    assert told(value=4.5912e6, message=leap.replace("4.59e+06 Pa", "4.59 MPa")) == "Pa"
     assert told(value=3.0, message=leap) == "1", "no number of the message"
     assert told(value=4.0, message="are held for 4 rows as a rule (133 ms)") == "rows"

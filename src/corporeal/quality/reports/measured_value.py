@@ -8,8 +8,10 @@ from corporeal.quality.check import checks
 
 _NUMBER_WITH_UNIT = re.compile(
     r"(?<![\w.])(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?) "
-    r"(N m|m/s2|rad/s|m/s|rad|deg|Pa|Hz|ppm|N|m|s|rows|frames|samples|pictures)\b"
+    r"(N m|m/s2|rad/s|m/s|rad|deg|MPa|kPa|Pa|Hz|ppm|N|mm|m|ms|s|rows|frames|samples|pictures)\b"
 )
+# Messages write large and small values in these; values are kept in the plain unit.
+_SCALED = {"MPa": ("Pa", 1e6), "kPa": ("Pa", 1e3), "ms": ("s", 1e-3), "mm": ("m", 1e-3)}
 # How the names of limits say their unit.
 _SUFFIXES = {"_m_s2": "m/s2", "_rad_s": "rad/s", "_m_s": "m/s", "_rad": "rad", "_deg": "deg",
              "_ppm": "ppm", "_n": "N", "_m": "m", "_s": "s", "_share": "share"}  # fmt: skip
@@ -28,8 +30,9 @@ def finding_unit(
     if unit != "1" or value is None:
         return unit
     for number, written in _NUMBER_WITH_UNIT.findall(message):
-        if abs(float(number) - abs(value)) <= 0.01 * abs(value):
-            return str(written)
+        unit, scale = _SCALED.get(written, (written, 1.0))
+        if abs(abs(float(number)) * scale - abs(value)) <= 0.01 * abs(value):
+            return str(unit)
     return "1"
 
 
