@@ -155,6 +155,16 @@ def write_mp4(target: Path, packets: Iterable[bytes], time_ns: NDArray[np.int64]
             container.mux(packet)
 
 
+def packets_of(movie: Any) -> Iterator[bytes]:
+    """The H.264 packet (Annex B) of every picture of an episode's own movie, an open file."""
+    with av.open(movie, "r", format="mp4") as container:
+        stream = container.streams.video[0]
+        rewrite = av.BitStreamFilterContext("h264_mp4toannexb", stream)
+        for packet in container.demux(stream):
+            if packet.size:
+                yield from (bytes(each) for each in rewrite.filter(packet))
+
+
 def is_key_frame(packet: bytes) -> bool:
     """Whether an H.264 packet (Annex B) is one to start at: its first slice is an IDR slice."""
     start = packet.find(_START_CODE)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corporeal import __version__
-from corporeal.episode import EpisodeWriter
+from corporeal.episode import Episode, EpisodeWriter
 from corporeal.episode.facts import NOT_SEEN as NOT_SEEN_FIELD
+from corporeal.episode.file import VideoReader
+from corporeal.episode.video import is_key_frame, packets_of
 from corporeal.geometry import Array
-from corporeal.schema import Schema, open_schema, roles
+from corporeal.schema import Schema, Stream, open_schema, roles
 from corporeal.signal.grid import even_stamps
 from corporeal.teleoperation.hands.hand_track import NOT_SEEN
 from corporeal.teleoperation.hands.hands_to_robot import REACHED_M, HandsMotion
@@ -22,6 +25,7 @@ from corporeal.teleoperation.operator_input import SIDES
 
 RIG = "hands_to_robot"
 MODE = "egocentric demonstration"
+_SAID = ("task", "instruction", "operator", "station", "session", "batch", "environment")
 
 
 def write_episode(
@@ -30,12 +34,26 @@ def write_episode(
     """Write the motion as an episode file and return its path.
 
     `facts` is what is known of the take: task, operator, instruction ...; they take the place of
-    what is said here.
+    what is said here. Where the source is an episode, its pictures come along as they are, and so
+    does what it says of the take.
     """
+    with ExitStack() as stack:
+        recorded = stack.enter_context(Episode(source)) if source.suffix == ".h5" else None
+        return _write(motion, source, recorded, path, facts or {})
+
+
+def _write(
+    motion: HandsMotion,
+    source: Path,
+    recorded: Episode | None,
+    path: Path,
+    facts: Mapping[str, Any],
+) -> Path:
     stamps = even_stamps(len(motion.joints), motion.rate_hz)
-    schema = _schema(motion)
+    cameras = _cameras(recorded)
+    schema = _schema(motion, [_seen_by_person(camera) for camera in cameras])
     metadata: dict[str, Any] = {
-        "task": source.stem,
+        **_said(recorded),
         "software": f"corporeal {__version__}",
         "mode": MODE,
         "segments": _segments(motion, stamps, source.name),
@@ -51,14 +69,17 @@ def write_episode(
             "base": motion.base.tolist(),
             "room_from_world": motion.room_from_world.tolist(),
         },
-        **(facts or {}),
+        **facts,
     }
+    metadata.setdefault("task", source.stem)
     arrays = _arrays(motion)
     with EpisodeWriter(path, schema=schema, embodiment=motion.robot, metadata=metadata) as writer:
         for name, values in arrays.items():
             writer.extend(name, stamps, values)
         for name, (times, values) in motion.person.items():
             writer.extend(name, times, values.astype(np.float32))
+        for camera in cameras:
+            _copy_pictures(writer, camera, motion.start_ns, int(stamps[-1]))
         instruction = metadata.get("instruction")
         if isinstance(instruction, str) and instruction.strip():
             writer.extend("observations/instruction", stamps[:1], [instruction.strip()])
@@ -114,7 +135,37 @@ def _held(rows: Array) -> Array:
     return np.asarray(rows[np.where(last < 0, int(np.argmax(known)), last)])
 
 
-def _schema(motion: HandsMotion) -> Schema:
+def _cameras(recorded: Episode | None) -> list[VideoReader]:
+    every = () if recorded is None else recorded.values()
+    return [stream for stream in every if isinstance(stream, VideoReader) and len(stream)]
+
+
+def _seen_by_person(camera: VideoReader) -> Stream:
+    """The stream as the robot's episode has it: no camera of the robot, so in no frame of it."""
+    words = "what the person's camera saw: their hands, not the robot's"
+    return camera.spec.model_copy(update={"frame": None, "description": words})
+
+
+def _said(recorded: Episode | None) -> dict[str, Any]:
+    """What the source says of the take, and which episode it is."""
+    if recorded is None:
+        return {}
+    known = {name: recorded.metadata[name] for name in _SAID if recorded.metadata.get(name)}
+    return {**known, "source_episode": recorded.id}
+
+
+def _copy_pictures(writer: EpisodeWriter, camera: VideoReader, start_ns: int, last_ns: int) -> None:
+    """The pictures during the motion, from the first that stands alone, not encoded anew."""
+    stamps = (camera.time_ns - start_ns).tolist()
+    has_begun = False
+    with closing(camera.movie()) as movie:
+        for stamp, packet in zip(stamps, packets_of(movie), strict=False):
+            has_begun = has_begun or (stamp >= 0 and is_key_frame(packet))
+            if has_begun and stamp <= last_ns:
+                writer.append_packed(camera.spec.path, stamp, packet)
+
+
+def _schema(motion: HandsMotion, cameras: Sequence[Stream]) -> Schema:
     """The rig at the motion's rate, with the streams that there are."""
     schema = open_schema(RIG)
     seen = [side for side, track in motion.tracks.items() if track.seen.any()]
@@ -126,4 +177,4 @@ def _schema(motion: HandsMotion) -> Schema:
         if not stream.name.startswith(SIDES) or stream.name.startswith(tuple(seen))
         if stream.rate_hz is not None or stream.kind == "text" or stream.path in motion.person
     )
-    return schema.model_copy(update={"streams": streams})
+    return schema.model_copy(update={"streams": (*streams, *cameras)})

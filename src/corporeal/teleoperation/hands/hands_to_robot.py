@@ -57,6 +57,7 @@ class HandsMotion:
     its world, `error_m` (T, 2) left and right, NaN where there was no goal. `base` (7,) is where
     it stands and `room_from_world` (7,) takes its world back to the operator's room. `person` is
     what was seen of them in the robot's world, by stream: stamps and joints (n, 26, 3) or head.
+    Its first frame is at `start_ns` of the device's clock, from which all its stamps count.
     """
 
     robot: Embodiment
@@ -68,6 +69,7 @@ class HandsMotion:
     goals: dict[Side, Array]
     error_m: Array
     person: dict[str, tuple[NDArray[np.int64], Array]] = field(default_factory=dict)
+    start_ns: int = 0
 
     @property
     def reached_share(self) -> float:
@@ -107,7 +109,10 @@ def follow_hands(
     joints, error = _solve(limb, goals, rotations, rate_hz, told)
     room = np.concatenate([origin - turn.T @ arms.base[:3], quaternion_from_matrix(turn.T)])
     person = _person(inputs, times_s, room)
-    return HandsMotion(robot, rate_hz, joints, arms.base.copy(), room, tracks, goals, error, person)
+    return HandsMotion(
+        robot, rate_hz, joints, arms.base.copy(), room, tracks, goals, error, person,
+        round(float(times_s[0]) * SECOND_NS),
+    )  # fmt: skip
 
 
 def human_hand_pose(motion: HandsMotion, side: Side) -> Array:
