@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from starlette.testclient import TestClient, WebSocketTestSession
+from starlette.testclient import TestClient
 
 from bench.scripted_operator import FRAME_S, ScriptedOperator
-from corporeal.cli.teleoperation_run import (
-    AFTER_S,
-    TeleoperationProgram,
-    TeleoperationSummary,
-    TeleoperationTerms,
-)
+from corporeal.cli.take_recorder import AFTER_S, TeleoperationSummary, TeleoperationTerms
+from corporeal.cli.teleoperation_run import TeleoperationProgram
 from corporeal.studio.settings import StudioSettings
 from corporeal.teleoperation.control_loop import TICK_NS, VIRTUAL_START_NS, LoopTurn
 from corporeal.teleoperation.operator_message import write_message
@@ -35,6 +31,16 @@ HELLO = {"kind": "hello", "version": 1, "device": "scripted operator"}
 SENT_NS, WAY_NS, JITTER_NS, LONGEST_S = 2_000_000, 3_000_000, 1_500_000, 60.0
 # The headset has been on for an hour: its clock says nothing of the host's.
 DEVICE_NS = 3_600_000_000_000
+
+
+class Socket(Protocol):
+    """A WebSocket as Starlette's test client has it."""
+
+    def send_json(self, data: Any) -> None: ...
+
+    def send_bytes(self, data: bytes) -> None: ...
+
+    def receive(self) -> MutableMapping[str, Any]: ...
 
 
 @dataclass
@@ -48,6 +54,7 @@ class OperatedSession:
     page: Path | None = None
     watch: Callable[[LoopTurn], None] | None = None
     turns: list[LoopTurn] = field(default_factory=list)
+    summary: TeleoperationSummary = field(default_factory=TeleoperationSummary)
 
     def __post_init__(self) -> None:
         self.now_ns = VIRTUAL_START_NS
@@ -67,20 +74,31 @@ class OperatedSession:
 
     def drive(self) -> TeleoperationSummary:
         """Until the operator is done and the episode is judged."""
-        program = self.program
+        with self.opened(), TestClient(self.program.server.application()) as client:
+            with client.websocket_connect("/teleoperate") as socket:
+                self.operate(socket)
+            self.settle()
+        return self.summary
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Recorder and cameras, until the episode is judged."""
         with ExitStack() as stack:
-            program._open_takes(stack)
+            self.program._open_takes(stack)
             stack.callback(self.link.release_cameras)
             if self.pictures:
-                program.loop.listeners.append(lambda _: program.feed.draw_due(self.now_ns))
-            client = stack.enter_context(TestClient(program.server.application()))
-            with client.websocket_connect("/teleoperate") as socket:
-                self._operate(socket)
-            for _ in range(round((AFTER_S + 0.2) * 100)):
-                self._tick()
-        return program._sum_up()
+                draw = self.program.feed.draw_due
+                self.program.loop.listeners.append(lambda _: draw(self.now_ns))
+            yield
+        self.summary = self.program._sum_up()
 
-    def _operate(self, socket: WebSocketTestSession) -> None:
+    def settle(self) -> None:
+        """What a recorder takes after a demonstration."""
+        for _ in range(round((AFTER_S + 0.2) * 100)):
+            self._tick()
+
+    def operate(self, socket: Socket) -> None:
+        """Drive from a socket, a frame and a tick at a time, until the operator is done."""
         socket.send_json(HELLO)
         rng = np.random.default_rng([self.seed, 5])
         sync = _Sync(socket, self.operator)
@@ -117,7 +135,7 @@ class OperatedSession:
 class _Sync:
     """Waits until the host has read what was sent, keeps the newest state, compares the clocks."""
 
-    socket: WebSocketTestSession
+    socket: Socket
     operator: ScriptedOperator
     count: int = 0
 
