@@ -52,6 +52,7 @@ DIRECTION = (
     ("capture", "retargeting", "quality", "exchange", "hub"),
     ("catalog",),
     ("labelling",),
+    ("curation",),
     ("release",),
     ("operations",),
     ("studio", "interface"),

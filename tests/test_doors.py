@@ -40,7 +40,6 @@ WITH_ONE_IMPORTER = frozenset(
         # What one file of a set is compared with, and how a finding is shown: one idea each.
         "corporeal.exchange.neighbours",
         "corporeal.quality.exhibit",
-        "corporeal.quality.neighbours",
         # Every kind of bag file has a module, the two longer ones beside it.
         "corporeal.capture.ros.ros1_file",
         "corporeal.embodiment.comparison.correspondence",

@@ -24,9 +24,11 @@ class ReleaseSource:
     episodes: int
 
     def weigh(self) -> dict[str, float] | None:
-        """Sampling weights by the scores in the manifest; None when nothing in it has a score."""
+        """Sampling weights of its selection, else by the scores in the manifest; None without."""
         with enter_workspace(self.root, "export") as (workspace, _):
             members = load_release(workspace, self.reference).episodes
+        if any(each.weight is not None for each in members):
+            return {each.id: 0.0 if each.negative else each.weight or 0.0 for each in members}
         scores = {each.id: each.score for each in members}
         if all(score is None for score in scores.values()):
             return None

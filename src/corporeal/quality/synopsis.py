@@ -22,6 +22,7 @@ from corporeal.quality.batch import Synopsis as Synopsis
 from corporeal.quality.evidence.action_lag import action_lag_measures
 from corporeal.quality.evidence.arm_order import arm_order_measures
 from corporeal.quality.evidence.motion import end_measures, stillness
+from corporeal.quality.evidence.pictures import PICTURE as PICTURE
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
 from corporeal.quality.evidence.repeats import repeat_measures
 from corporeal.quality.evidence.start_conditions import start_measures

@@ -67,8 +67,9 @@ class ReleaseOptions:
     file, with `deep` every episode must open and be like the others of its robot. Labels in force
     are taken: those that a taxonomy in use asks for must be there (`asked`), or those of every
     episode (`required`), or nothing must (`included`); `none` takes none. Splits that differ are
-    refused unless `unlike_splits`. `retain_until` is kept by stores with object lock; others are
-    only told of it in the manifest.
+    refused unless `unlike_splits`. `selection` is the one that it is made of, NAME@VERSION, and
+    `weights` what that gives every episode. `retain_until` is kept by stores with object lock;
+    others are only told of it in the manifest.
     """
 
     version: str | None = None
@@ -85,6 +86,8 @@ class ReleaseOptions:
     deep: bool = False
     labels: LabelPolicy = "asked"
     unlike_splits: bool = False
+    selection: str | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -155,7 +158,10 @@ def draft_release(workspace: Workspace, name: str, options: ReleaseOptions, *, w
         created_by=who,
         shares=dict(shares),
         representativeness=alike.figures(),
-        episodes=tuple(_member(each, splits[each.id]) for each in chosen.candidates),
+        episodes=tuple(
+            _member(each, splits[each.id], options.weights) for each in chosen.candidates
+        ),
+        selection=options.selection,
         log=LogHead(number=end.number, hash=end.hash),
         **_described(options, chosen),
     )
@@ -321,12 +327,13 @@ def _described(options: ReleaseOptions, chosen: Selection) -> dict[str, Any]:
     }
 
 
-def _member(candidate: ReleaseCandidate, split: str) -> ReleaseMember:
+def _member(candidate: ReleaseCandidate, split: str, weights: Mapping[str, float]) -> ReleaseMember:
     stated = {name: getattr(candidate.row, name) for name in _STATED}
     return ReleaseMember(
         **stated,
         split=split,
         negative=candidate.negative,
+        weight=weights.get(candidate.id),
         content_hash=candidate.content_hash,
         documents=dict(candidate.documents),
     )

@@ -68,6 +68,8 @@ class ReleaseMember(_Part):
     """Hashes of the documents behind it, by kind."""
     labels: str | None = None
     """The hash of its labels; None when it has none in this release."""
+    weight: float | None = None
+    """How often it is to be drawn, where the release was made of a selection."""
 
 
 class DocumentHead(_Part):
@@ -150,6 +152,8 @@ class Manifest(CanonicalObject):
     episodes: tuple[ReleaseMember, ...]
     labels: LabelsHead | None = None
     log: LogHead | None = None
+    selection: str | None = None
+    """The selection that it was made of, NAME@VERSION."""
 
     @property
     def reference(self) -> str:
@@ -164,13 +168,15 @@ class Manifest(CanonicalObject):
         return datetime.fromisoformat(self.retention.until)
 
     def canonical_values(self) -> dict[str, Any]:
-        """Everything but what is not there: labels, and the log's head in older ones."""
+        """Everything but what is not there: labels, weights, and the log's head in older ones."""
         values = self.model_dump(mode="json")
-        if values["log"] is None:
-            del values["log"]
+        for name in ("log", "selection"):
+            if values[name] is None:
+                del values[name]
         for part in (values, *values["episodes"]):
-            if part["labels"] is None:
-                del part["labels"]
+            for name in ("labels", "weight"):
+                if name in part and part[name] is None:
+                    del part[name]
         return values
 
 

@@ -19,8 +19,7 @@ from corporeal.catalog.tables import SYNOPSIS
 from corporeal.errors import CorporealError
 from corporeal.quality.assessment import UNSEEN, Assessment
 from corporeal.quality.check import Finding, Severity, checks, find_check
-from corporeal.quality.evidence.pictures import PICTURE
-from corporeal.quality.synopsis import pack_synopsis, unpack_synopsis
+from corporeal.quality.synopsis import PICTURE, pack_synopsis, unpack_synopsis
 
 LOOKED_AT = "pictures_looked_at"
 """The fact of an assessment that names the checks whose word on the pictures it holds."""

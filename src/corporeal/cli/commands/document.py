@@ -15,6 +15,7 @@ from corporeal.capture.rig import RigDocument
 from corporeal.catalog.people import Certification, certification_names, open_certification
 from corporeal.cli.command import Command, argument, group
 from corporeal.cli.output import AsJson, console, emphasise, print_json
+from corporeal.curation.selection import CurationSelection
 from corporeal.embodiment import Embodiment, open_robot, robot_names
 from corporeal.errors import DocumentError, Problem, UnknownNameError
 from corporeal.operations.shifts import Roster
@@ -115,7 +116,17 @@ def _open(path: Path) -> Document:
 def _models() -> tuple[type[Document], ...]:
     motion = (RetargetingMap, SkeletonMap, MarkerSet)
     station = (Calibration, RigDocument, Board, RigRecordings, Roster)
-    return Schema, Embodiment, Protocol, Certification, *station, Policy, Weighting, *motion
+    return (
+        Schema,
+        Embodiment,
+        Protocol,
+        Certification,
+        *station,
+        Policy,
+        Weighting,
+        CurationSelection,
+        *motion,
+    )
 
 
 def _ready(name: str) -> Document:

@@ -21,7 +21,9 @@ from corporeal.cli.output import (
     stderr,
 )
 from corporeal.cli.tracking import Track, track_release
-from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog
+from corporeal.curation.kept_selections import find_selection
+from corporeal.curation.selection import CurationSelection
 from corporeal.errors import CorporealError
 from corporeal.release import (
     NothingChangedError,
@@ -61,6 +63,10 @@ def create(
     ] = None,
     licence: Annotated[str, option("Under which terms.")] = "all rights reserved",
     notes: Annotated[str | None, option("What people should know.")] = None,
+    selection: Annotated[
+        str | None,
+        option("Those that a selection keeps, with its weights: a name of corporeal curate."),
+    ] = None,
     negatives: Annotated[
         bool, option("Add failed episodes, in a split of their own.", "--negatives")
     ] = False,
@@ -89,9 +95,10 @@ def create(
     """
     if query is not None and where is not None:
         raise CorporealError("--where beside a query; expected one of them. Write the query alone.")
+    chosen = _chosen(selection, query if where is None else where, root)
     options = ReleaseOptions(
         version=version,
-        where=query if where is None else where,
+        where=chosen.kept if chosen is not None else query if where is None else where,
         splits=shares_of(split),
         stratify=tuple(each for each in stratify.split(",") if each),
         group_by=group_by,
@@ -103,6 +110,8 @@ def create(
         labels=read_label_policy(labels),
         deep=opened,
         unlike_splits=unlike_splits,
+        selection=None if chosen is None else chosen.reference,
+        weights={} if chosen is None else chosen.weights,
     )
     with enter_workspace(root, "release") as (workspace, actor):
         folder, unchanged = workspace.root, None
@@ -124,6 +133,21 @@ def create(
     else:
         console().print(unchanged)
     console().print(f"next: corporeal export {made.reference} --workspace {folder} --out dataset")
+
+
+def _chosen(
+    selection: str | None, query: str | None, root: Path | None
+) -> CurationSelection | None:
+    """The selection that people name; raises where a query stands beside it."""
+    if selection is None:
+        return None
+    if query is not None:
+        raise CorporealError(
+            f"--selection beside a query, got {query!r}; expected one of them. Curate the query, "
+            "and release that selection."
+        )
+    with read_catalog(root, "read") as connection:
+        return find_selection(connection, selection)
 
 
 def _until(days: int | None) -> datetime | None:

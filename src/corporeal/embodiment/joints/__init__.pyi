@@ -10,3 +10,5 @@ from .joint_names import named_robots as named_robots
 from .limbs import is_hand as is_hand
 from .limbs import limb_of as limb_of
 from .limbs import words_in_name as words_in_name
+from .mirror import JointMirror as JointMirror
+from .mirror import find_mirror as find_mirror

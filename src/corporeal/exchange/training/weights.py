@@ -22,8 +22,8 @@ _MOST = 1e12
 def read_weights(path: Path | str, *, temperature: float = TEMPERATURE) -> dict[str, float]:
     """Weights by episode id from what `corporeal score --json` printed.
 
-    The `weights.json` beside an exported dataset is taken as it is. Raises EpisodeError when the
-    file is neither.
+    The `weights.json` beside an exported dataset and a selection are taken as they are. Raises
+    EpisodeError when the file is none of them.
     """
     path = Path(path)
     values = read_json(path)
@@ -33,6 +33,14 @@ def read_weights(path: Path | str, *, temperature: float = TEMPERATURE) -> dict[
             for name, weight in values["by_id"].items()
         }
     episodes = values.get("episodes") if isinstance(values, dict) else None
+    if isinstance(episodes, dict) and values.get("document") == "selection":
+        return {
+            str(name): _number(
+                entry.get("weight") if isinstance(entry, dict) else None,
+                f"{path}: weight of {name!r}", most=_MOST,
+            )
+            for name, entry in episodes.items()
+        }  # fmt: skip
     if not isinstance(episodes, list) or len(episodes) > _MAX_EPISODES:
         raise EpisodeError(
             f"{path}: no list of scored episodes; expected what corporeal score --json prints."

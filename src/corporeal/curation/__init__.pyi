@@ -1,0 +1,9 @@
+from . import choice as choice
+from . import comparison as comparison
+from . import gradients as gradients
+from . import kept_selections as kept_selections
+from . import method as method
+from . import pool as pool
+from . import report as report
+from . import selection as selection
+from . import summary as summary

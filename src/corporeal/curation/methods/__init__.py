@@ -1,0 +1,1 @@
+"""Ways to choose demonstrations, one file each."""
