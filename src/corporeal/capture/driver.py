@@ -90,12 +90,20 @@ class Driver:
 
     `read` is a generator; it frees its device in `finally`, since the recorder closes it at any
     moment. `is_live` sources cannot wait: what is not taken in time is lost, and counted.
+
+    `follow(options, wanted)` is for a source that can do what cards ask for, such as a simulation:
+    `wanted` waits for the next card and gives what the metadata of its episode are to say (levels
+    where their factors have them, `asked` with the object's place), or None where none comes.
     """
 
     options: type[Part]
     describe: Callable[[Any], Rig]
     read: Callable[[Any], Iterator[Sample | Mark | Loss]]
     is_live: bool = False
+    follow: (
+        Callable[[Any, Callable[[], Mapping[str, Any] | None]], Iterator[Sample | Mark | Loss]]
+        | None
+    ) = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,15 @@ class RecordingSource:
     prefix: str = ""
     rename: Mapping[str, str] = field(default_factory=dict)
     leave_out: tuple[str, ...] = ()
+
+    def following(self, wanted: Callable[[], Mapping[str, Any] | None]) -> RecordingSource:
+        """The same source doing what cards ask for, where it can; else as it is."""
+        follow = self.driver.follow
+        if follow is None:
+            return self
+        return replace(
+            self, driver=replace(self.driver, read=lambda options: follow(options, wanted))
+        )
 
     def path_of(self, path: str) -> str | None:
         """The address in the episode of a stream of the driver; None for one left out."""

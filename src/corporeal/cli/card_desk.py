@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from corporeal.cli.workspaces import enter_workspace
-from corporeal.errors import CorporealError
+from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.operations.campaign import (
     CampaignError,
     drop_card,
@@ -21,6 +21,7 @@ from corporeal.operations.campaign import (
 )
 from corporeal.protocol import Protocol
 from corporeal.protocol.card import EpisodeCard
+from corporeal.protocol.design import DesignError
 
 # Where there is no card, Studio or another station may change that.
 _AGAIN_S = 5.0
@@ -45,6 +46,8 @@ class CardDesk:
         self._campaign, self._station, self._operator = campaign, station, operator
         self._again_s, self._lock = again_s, threading.Lock()
         self._card: EpisodeCard | None = None
+        self._last, self._is_over = "", False
+        self._changed = threading.Condition(self._lock)
         self._problem = "The next card is being made."
         self._jobs: list[Callable[[], None]] = []
         self._wake, self._stopping = threading.Event(), threading.Event()
@@ -68,6 +71,8 @@ class CardDesk:
         del kind, error, trace
         self._stopping.set()
         self._wake.set()
+        with self._changed:
+            self._changed.notify_all()
         self._thread.join()
         # Where the workspace is away the card lapses: the next recorder here takes it up.
         with self._stack, suppress(CorporealError):
@@ -88,12 +93,35 @@ class CardDesk:
         with self._lock:
             return "" if self._card is not None else self._problem
 
+    @property
+    def ending(self) -> str:
+        """Why nothing is left for who records here; empty where something may be."""
+        with self._lock:
+            return self._problem if self._is_over and self._card is None else ""
+
     def take(self) -> EpisodeCard | None:
         """A take begins: the card that it follows. The next one is made in the background."""
         card = self._let_go("The next card is being made.")
         if card is not None:
             self._later(lambda: self._note_taken(card.id))
         return card
+
+    def wait_for_next(self) -> Mapping[str, Any] | None:
+        """What the metadata are to say of the episode after the last that this was asked for.
+
+        For a source that does what cards ask for. None once nothing is left for who records here.
+        """
+
+        def is_known() -> bool:
+            has_next = self._card is not None and self._card.id != self._last
+            return has_next or self._is_over or self._stopping.is_set()
+
+        with self._changed:
+            self._changed.wait_for(is_known)
+            if self._card is None or self._card.id == self._last:
+                return None
+            self._last = self._card.id
+            return self._card.facts(self.protocol)
 
     def refuse(self, why: str, by: str | None) -> str | None:
         """The card cannot be recorded; why that cannot be taken, if so."""
@@ -154,11 +182,15 @@ class CardDesk:
             card = next_card(self._workspace.database, self._campaign, station=self._station,
                              operator=self._operator)  # fmt: skip
         except CorporealError as error:
-            self._say(str(error))
+            # What the campaign refuses it refuses for good; a workspace may only be away.
+            refusals = (CampaignError, DesignError, UnknownNameError)
+            self._say(str(error), is_over=isinstance(error, refusals))
             return
-        with self._lock:
-            self._card = card
+        with self._changed:
+            self._card, self._is_over = card, False
+            self._changed.notify_all()
 
-    def _say(self, problem: str) -> None:
-        with self._lock:
-            self._problem = problem
+    def _say(self, problem: str, *, is_over: bool = False) -> None:
+        with self._changed:
+            self._problem, self._is_over = problem, is_over
+            self._changed.notify_all()

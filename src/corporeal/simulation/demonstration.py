@@ -14,7 +14,7 @@ from corporeal.simulation.physics import TICK_S, Physics
 from corporeal.simulation.run import RunOutcome, SimulatedRun
 from corporeal.simulation.task import SimulatedTask, instruction, tasks
 from corporeal.simulation.trace import Trace, events, trace
-from corporeal.simulation.variation import FIXED, Ranges, Variation, vary
+from corporeal.simulation.variation import FIXED, Ranges, SceneWish, Variation, vary
 from corporeal.simulation.walking import WalkingPolicy
 from corporeal.simulation.world import build_world
 
@@ -32,11 +32,13 @@ def simulate(
     fault: str | None = None,
     randomise: bool | Ranges = True,
     policy: Path | None = None,
+    wish: SceneWish | None = None,
 ) -> SimulatedRun:
     """Perform a task once in physics; the same arguments give the same run.
 
     `style` names how the operator moves (drawn when None), `fault` what is made to go wrong.
-    `randomise` is True for the mild default ranges, False for none, or your own. A walking
+    `randomise` is True for the mild default ranges, False for none, or your own. `wish` names the
+    hand, the approach or where the object lies, in place of what would be drawn. A walking
     task needs `policy`, an ONNX file. The outcome is judged from the simulator's state: a run
     with a fault may succeed, and one without may fail.
     """
@@ -47,7 +49,7 @@ def simulate(
     if fault is not None and fault not in plan.faults:
         raise UnknownNameError(f"fault of task {task!r}", fault, plan.faults)
     ranges = randomise if isinstance(randomise, Ranges) else Ranges() if randomise else FIXED
-    variation = vary(plan.layout, seed, style=style, fault=fault, ranges=ranges)
+    variation = vary(plan.layout, seed, style=style, fault=fault, ranges=ranges, wish=wish)
     return perform(task, plan, variation, policy=policy)
 
 

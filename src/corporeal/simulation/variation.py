@@ -132,6 +132,16 @@ class SceneLayout:
 
 
 @dataclass(frozen=True)
+class SceneWish:
+    """What somebody asks of a run; what is None is drawn. `object_xy` is in metres."""
+
+    hand: str | None = None
+    approach: str | None = None
+    object_xy: tuple[float, float] | None = None
+    object_yaw_rad: float | None = None
+
+
+@dataclass(frozen=True)
 class Variation:
     """Everything that was drawn for one run; `hand`, `approach` and `goal` are the operator's.
 
@@ -174,8 +184,13 @@ def vary(
     style: str | None = None,
     fault: str | None = None,
     ranges: Ranges | None = None,
+    wish: SceneWish | None = None,
 ) -> Variation:
-    """Draw one variation of a layout; the same arguments give the same variation."""
+    """Draw one variation of a layout; the same arguments give the same variation.
+
+    What `wish` asks for is done instead of drawn: the hand is the one on the object's side where
+    only the object's place is asked for, and no ball lies there for a hand from the side.
+    """
     if style is not None and style not in STYLES:
         raise UnknownNameError("operator style", style, STYLES)
     if fault is not None and fault not in FAULTS:
@@ -189,8 +204,12 @@ def vary(
     chosen = style or drawn
     hand = layout.hands[rng.integers(len(layout.hands))]
     approach = layout.approaches[rng.integers(len(layout.approaches))]
+    if wish is not None:
+        layout, hand, approach = _as_wished(layout, wish, hand, approach)
     height = float(rng.uniform(0.66, 0.70)) if layout.table else None
     things = _things(layout, rng, ranges, hand, height) if layout.objects else ()
+    if things and wish is not None:
+        things = (_moved(things[0], wish), *things[1:])
     if things and things[0].shape == "ball":
         # A ball lies too low for a hand from the side.
         approach = "top"
@@ -207,6 +226,29 @@ def vary(
         push_ns=(0.0, 0.0), push_time_s=float(rng.uniform(2.0, 4.0)), ranges=ranges,
     )  # fmt: skip
     return _with_fault(variation, float(angle), rng)
+
+
+def _as_wished(
+    layout: SceneLayout, wish: SceneWish, hand: str, approach: str
+) -> tuple[SceneLayout, str, str]:
+    """The layout, hand and approach of a wish; raises UnknownNameError for what no task has."""
+    if wish.object_xy is not None and layout.objects and wish.hand is None:
+        side = "left" if wish.object_xy[1] >= 0 else "right"
+        hand = side if side in layout.hands else hand
+    if wish.hand is not None and wish.hand not in layout.hands:
+        raise UnknownNameError("hand of this task", wish.hand, layout.hands)
+    if wish.approach is not None and wish.approach not in layout.approaches:
+        raise UnknownNameError("approach of this task", wish.approach, layout.approaches)
+    if wish.approach == "side":
+        shapes = tuple(shape for shape in layout.shapes if shape != "ball")
+        layout = replace(layout, shapes=shapes or layout.shapes)
+    return layout, wish.hand or hand, wish.approach or approach
+
+
+def _moved(thing: SceneObject, wish: SceneWish) -> SceneObject:
+    x, y = wish.object_xy if wish.object_xy is not None else thing.position[:2]
+    yaw = thing.yaw_rad if wish.object_yaw_rad is None else wish.object_yaw_rad
+    return replace(thing, position=(x, y, thing.position[2]), yaw_rad=yaw)
 
 
 def _things(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from heapq import heappop, heappush
 from pathlib import Path
@@ -22,7 +22,7 @@ from corporeal.simulation.rig import SENSORS, clocks, stream_sources
 from corporeal.simulation.run import SimulatedRun
 from corporeal.simulation.sensing import SensorSample, sense
 from corporeal.simulation.task import tasks
-from corporeal.simulation.variation import LIMITS, WIDE, Ranges
+from corporeal.simulation.variation import LIMITS, WIDE, Ranges, SceneWish
 from corporeal.units import SECOND_NS
 
 # People and machines need a moment between two demonstrations.
@@ -82,9 +82,19 @@ def describe(options: SimulationOptions) -> Rig:
 
 def read(options: SimulationOptions) -> Iterator[Sample | Mark]:
     """Demonstrations one after the other, on devices whose clocks run on between them."""
+    return follow(options, dict)
+
+
+def follow(
+    options: SimulationOptions, wanted: Callable[[], Mapping[str, Any] | None]
+) -> Iterator[Sample | Mark]:
+    """The same, each as its card asks for; they end with the last card."""
     devices = clocks(options.seed)
     begin_ns = time.time_ns()
     for number in range(options.episodes):
+        facts = wanted()
+        if facts is None:
+            return
         seed = options.seed * 1000 + number
         run = simulate(
             options.task,
@@ -93,6 +103,7 @@ def read(options: SimulationOptions) -> Iterator[Sample | Mark]:
             fault=_fault(options, seed),
             randomise=_ranges(options),
             policy=options.policy,
+            wish=_wish(facts),
         )
         length_ns = round(float(run.time_s[-1] - run.time_s[0]) * SECOND_NS)
         marks = _marks(run, begin_ns, length_ns)
@@ -112,6 +123,19 @@ def read(options: SimulationOptions) -> Iterator[Sample | Mark]:
             yield Sample(item.path, item.source_ns, item.arrival_ns, item.value)
         yield from marks
         begin_ns += length_ns + _PAUSE_NS
+
+
+def _wish(facts: Mapping[str, Any]) -> SceneWish | None:
+    """What the metadata of an episode to come ask of the simulated world."""
+    varied, asked = facts.get("variation"), facts.get("asked")
+    stated = {**facts, **(varied if isinstance(varied, Mapping) else {})}
+    place = asked if isinstance(asked, Mapping) else {}
+    wish = SceneWish(stated.get("hand"), stated.get("approach"))
+    if "object_xyz" in place:
+        x, y = place["object_xyz"][:2]
+        yaw = place.get("object_yaw_rad")
+        wish = replace(wish, object_xy=(float(x), float(y)), object_yaw_rad=yaw)
+    return wish if wish != SceneWish() else None
 
 
 def _ranges(options: SimulationOptions) -> bool | Ranges:
@@ -203,4 +227,4 @@ def _floors() -> dict[str, int]:
     return floors
 
 
-DRIVER = Driver(SimulationOptions, describe, read)
+DRIVER = Driver(SimulationOptions, describe, read, follow=follow)

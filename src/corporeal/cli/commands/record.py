@@ -153,6 +153,7 @@ def record(
                 CardDesk(campaign, root, station=station, operator=operator)
             )
             team = _under_campaign(team, cards, campaign)
+            sources = tuple(each.following(cards.wait_for_next) for each in sources)
         view = RecordingView(stack, out, health_port, quiet=as_json or not sys.stderr.isatty())
         if check or root is not None:
             terms = JudgingTerms(policy, check=check, workspace=root,
@@ -183,6 +184,8 @@ def record(
             stderr().print(TerminalKeys.HELP, soft_wrap=True)
         _stop_on_interrupt(recorder, stack)
         paths = recorder.run()
+        if cards is not None and cards.ending:
+            stderr().print(cards.ending, markup=False, soft_wrap=True)
     _report(recorder, paths, judge.verdicts if judge is not None else [], cues, as_json)
 
 
