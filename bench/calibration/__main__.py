@@ -21,6 +21,7 @@ from PIL import Image
 from tests.calibration.test_camera import TRUE, seen
 from tests.calibration.test_force import CENTRE, FORCE_BIAS, MASS, rests
 
+from bench.calibration.halves import halves
 from bench.calibration.hands import asked_poses, planted_mistakes, real_sets
 from bench.calibration.mistaken_files import mistaken_files
 from bench.calibration.published import beside_published
@@ -30,7 +31,13 @@ from corporeal.calibration.board import Board, open_board
 from corporeal.calibration.camera import CameraSettings, calibrate_camera
 from corporeal.calibration.certainty import projection_covariance, uncertainty_map
 from corporeal.calibration.detection import BoardView, detect
-from corporeal.calibration.force import USUAL_RESTS, next_rests, solve_force, standing_drift
+from corporeal.calibration.force import (
+    USUAL_RESTS,
+    find_wrong_rests,
+    next_rests,
+    solve_force,
+    standing_drift,
+)
 from corporeal.calibration.guidance import guessed_lens, next_views
 from corporeal.calibration.lens import pixel_grid, project, rays
 from corporeal.geometry import Array, matrix_from_quaternion, matrix_from_vector, rotation_angle
@@ -158,6 +165,27 @@ def sensors(runs: int, first: int, rotations: Array | None = None) -> dict[str, 
             "rotation_degrees": float(np.degrees(np.sqrt(np.mean(np.square(turns)))))}  # fmt: skip
 
 
+def wrong_rests(runs: int, first: int) -> dict[str, float]:
+    """Rests of which one or two are wrong by 3 N: exactly those named; good ones that are."""
+    shares: dict[str, float] = {"good_named": 0.0}
+    for name, rotations in (("nine", None), ("twelve", asked_rests(USUAL_RESTS))):
+        for count in (0, 1, 2):
+            right = 0
+            for seed in range(first, first + runs):
+                rng = np.random.default_rng(seed)
+                poses = rests(rng, rotations=rotations)
+                wrong = rng.choice(len(poses), count, replace=False)
+                turns = rng.normal(0, 1, (count, 3))
+                poses.forces[wrong] += 3 * turns / np.linalg.norm(turns, axis=1, keepdims=True)
+                named = {rest.name for rest in find_wrong_rests(poses)}
+                right += named == {poses.names[number] for number in wrong}
+            if count:
+                shares[f"{name}_{count}_wrong_named"] = right / runs
+            else:
+                shares["good_named"] = max(shares["good_named"], 1 - right / runs)
+    return shares
+
+
 def asked_rests(count: int) -> Array:
     """The rests that the guide asks for, the first one again at the end: rotations (N, 3, 3)."""
     asked = next_rests(np.zeros((0, 3, 3)), count)
@@ -191,6 +219,7 @@ def main() -> None:
         figures["published"] = beside_published()
     figures["camera"] = truth_inside(options.runs, options.first)
     figures["guided"] = guided_against_random(0.25, options.first, max(options.runs // 50, 2))
+    figures["halves_apart"] = halves(max(options.runs // 10, 2), options.first)
     figures["hand_eye"] = asked_poses(max(options.runs // 4, 2), options.first)
     figures["mistakes"] = planted_mistakes(max(options.runs // 25, 2), options.first)
     figures["mistaken_files"] = mistaken_files(max(options.runs // 25, 2), options.first)
@@ -198,6 +227,7 @@ def main() -> None:
     figures["force"] = sensors(options.runs, options.first)
     for count in (8, USUAL_RESTS):
         figures[f"force_asked_{count}"] = sensors(options.runs, options.first, asked_rests(count))
+    figures["wrong_rests"] = wrong_rests(options.runs, options.first)
     figures["standing"] = standing(max(options.runs // 5, 5), options.first)
     figures["rig"] = stations(max(options.runs // 125, 1), options.first)
     figures["cpu_s"] = time.process_time() - begin

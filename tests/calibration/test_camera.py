@@ -26,6 +26,7 @@ from corporeal.calibration.lens import (
     project_with_slopes,
     rays,
 )
+from corporeal.calibration.views import refuse_mixed_names
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
 
@@ -162,6 +163,39 @@ def test_opencvs_photographs_are_good_in_the_middle_and_not_in_the_corners() -> 
     assert halves is not None
     assert halves.is_explained
     assert halves.mean_px > 0.3
+
+
+@pytest.mark.slow
+def test_pictures_of_two_cameras_contradict_each_other() -> None:
+    rng = np.random.default_rng(3)
+    other = TRUE.with_values(TRUE.values * [1.06, 1.06, 1, 1, 0.6, 1, 1, 1, 1])
+    views = [*guided_views(TRUE, 5, rng), *guided_views(other, 5, rng)]
+    settings = CameraSettings(with_warp=False, drop_outliers=False)
+    both = compare_halves(views, BOARD, 640, 480, settings)
+    assert both is not None
+    assert both.in_order
+    assert not both.is_explained
+
+
+@pytest.mark.parametrize(
+    ("names", "is_mixed"),
+    [
+        ("left01 left02 left03 right01 right02 right03", True),
+        ("IMG_1 IMG_2 IMG_3 IMG_4 IMG_5 IMG_6", False),
+        ("1_left 2_left 3_left 1_right 2_right 3_right", True),
+        ("cam0_01 cam0_02 cam0_03 cam1_01 cam1_02 cam1_03", True),
+        ("day1_11 day1_12 day1_13 day2_45 day2_46 day2_47", False),
+        ("left01 left02 left03 left04 left05 right01", False),
+        ("a b c d e f", False),
+    ],
+)
+def test_names_of_two_cameras_in_one_folder_are_refused(names: str, is_mixed: bool) -> None:
+    files = [Path("cell", f"{name}.png") for name in names.split()]
+    if not is_mixed:
+        refuse_mixed_names(files)
+        return
+    with pytest.raises(CorporealError, match="or name them: 'cell/"):
+        refuse_mixed_names(files)
 
 
 def test_the_pose_of_a_board_is_that_of_the_solve() -> None:

@@ -9,6 +9,8 @@ from corporeal.calibration.force import (
     GRAVITY,
     USUAL_RESTS,
     StaticPoses,
+    find_wrong_rests,
+    force_problems,
     leave_out_force,
     next_rests,
     solve_force,
@@ -88,6 +90,25 @@ def test_drift_between_the_first_pose_and_its_repetition_is_said() -> None:
     poses = rests(np.random.default_rng(4), noise=1e-6)
     poses.forces[-1] += [0, 0, 1.2]
     assert solve_force(poses).drift_n == pytest.approx(1.2, rel=0.01)
+
+
+def test_wrong_rests_are_named_though_there_are_two() -> None:
+    for seed in range(2):
+        poses = rests(np.random.default_rng(seed))
+        assert find_wrong_rests(poses) == []
+        assert force_problems(solve_force(poses), leave_out_force(poses), []) == []
+        poses.forces[2] += [0, 0, 3]
+        poses.torques[5] += [0.2, 0, 0]
+        assert {rest.name for rest in find_wrong_rests(poses)} == {"2", "5"}
+
+
+def test_six_rests_are_enough_and_a_light_tool_is_not() -> None:
+    six = rests(np.random.default_rng(7), rotations=matrix_from_vector(TOOL_DIRECTIONS[:6]))
+    assert leave_out_force(six)[0] < 0.5
+    assert find_wrong_rests(six) == []
+    unsure = solve_force(rests(np.random.default_rng(8), noise=1.5))
+    sentence = force_problems(unsure, (0.1, 0.01), [])[-1]
+    assert "asked for 2 % and 2 degrees" in sentence
 
 
 def test_poses_that_all_point_down_are_refused() -> None:

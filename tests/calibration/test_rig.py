@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from tests.cli.test_calibrate_verify import refused, run
 
 from corporeal.calibration.board import open_board
@@ -17,6 +18,7 @@ from corporeal.calibration.hand_eye import inverse, pose_matrix
 from corporeal.calibration.lens import project
 from corporeal.calibration.rig import (
     KnownLens,
+    RigRecordings,
     calibrate_rig,
     find_recordings,
     simulated_rig,
@@ -92,7 +94,34 @@ def test_the_command_writes_document_and_report(recorded: Path, tmp_path: Path) 
     assert all(camera.xyz and camera.position_sigma_m for camera in document.cameras)
     assert document.force_sensors
     assert report.read_bytes().startswith(b"%PDF")
-    assert "its place is known to" in run("rig", recorded, "--max-position-mm", 0.001, code=1)
+    written = out.read_bytes()
+    strict = run("rig", recorded, "-o", out, "--max-position-mm", 0.001, code=1)
+    assert "its place is known to" in strict
+    assert out.read_bytes() == written
+
+
+def _cell(*cameras: dict[str, object]) -> RigRecordings:
+    return RigRecordings.model_validate({
+        "document": "recordings", "name": "cell", "version": "1.0.0", "board": "charuco_a4",
+        "cameras": [{"pictures": "lens", **camera} for camera in cameras],
+        "force_sensors": [{"name": "wrench", "rests": "rests.csv"}],
+    })  # fmt: skip
+
+
+def _beside(name: str, other: str) -> dict[str, object]:
+    return {"name": name, "beside": {"camera": other, "pictures": "a", "others": "b"}}
+
+
+def test_a_camera_beside_another_waits_for_its_place() -> None:
+    cell = _cell(_beside("third", "second"), _beside("second", "first"), {"name": "first"})
+    assert [camera.name for camera in cell.cameras_beside()] == ["second", "third"]
+    for cameras, said in (
+        ((_beside("first", "wrench"),), "'first' is beside 'wrench'; expected another camera"),
+        ((_beside("first", "first"),), "expected another camera"),
+        ((_beside("first", "second"), _beside("second", "first")), "in a circle"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            _cell(*cameras)
 
 
 def test_recordings_that_are_not_there_are_named(tmp_path: Path) -> None:

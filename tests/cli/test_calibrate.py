@@ -10,9 +10,11 @@ import pytest
 from PIL import Image
 from tests.calibration.marker_pictures import draw, pose
 from tests.calibration.test_force import rests
+from tests.calibration.test_hand_eye import views_from_above
 from typer.testing import CliRunner, Result
 
 from corporeal.calibration.board import open_board
+from corporeal.calibration.force import StaticPoses
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
 from corporeal.geometry import quaternion_from_matrix
@@ -58,13 +60,17 @@ def test_photographs_that_miss_the_corners_are_good_in_the_middle_only(tmp_path:
     assert values["rms_px"] < 0.3
     assert values["uncertainty_px"]["mean"] > 0.4
     assert len(values["next"]) == 3
+    assert values["halves"]["is_explained"]
+    assert not values["is_written"]
+    assert not station.exists()
     assert _run(*asked, "--max-uncertainty", "1").exit_code == 0
     poses = REAL / "handeye_franka_charuco"
-    result = _run("calibrate", "hand-eye", poses, "--name", "left", "-o", station, "--json")
+    result = _run("calibrate", "hand-eye", poses, "--name", "left", "-o", station, "--json",
+                  "--keep-anyway")  # fmt: skip
     assert json.loads(result.stdout)["left_out"]["rms_m"] < 0.0042
     kept = Calibration.load(station)
     (camera,) = kept.cameras
-    assert kept.version == "1.0.2"
+    assert kept.version == "1.0.1"
     assert camera.uncertainty_px is not None
     assert camera.xyz is not None
     assert camera.position_sigma_m is not None
@@ -79,13 +85,51 @@ def test_a_mount_that_is_the_other_is_said_and_ends_with_1() -> None:
     assert "--mount to-hand" in result.output
 
 
-def test_rests_of_a_force_sensor_go_into_the_document(tmp_path: Path) -> None:
-    poses = rests(np.random.default_rng(0))
+def test_a_result_with_a_mistake_leaves_a_good_document_alone(tmp_path: Path) -> None:
+    pairs = views_from_above(np.random.default_rng(1), 8)
+    table, station = tmp_path / "pairs.json", tmp_path / "cell.yaml"
+    table.write_text(
+        json.dumps(list(zip(pairs.effectors.tolist(), pairs.boards.tolist(), strict=True)))
+    )
+    asked = ("calibrate", "hand-eye", table, "--name", "wrist", "-o", station)
+    result = _run(*asked, "--max-position-mm", "50", "--max-rotation-deg", "5")
+    assert result.exit_code == 0, result.output
+    good = station.read_bytes()
+    result = _run(*asked, "--mount", "to-hand")
+    assert result.exit_code == 1
+    assert "--mount in-hand" in result.output
+    assert "stays as it was; --keep-anyway" in result.output.replace("\n", " ")
+    assert station.read_bytes() == good
+    assert _run(*asked, "--mount", "to-hand", "--keep-anyway").exit_code == 1
+    assert station.read_bytes() != good
+
+
+def _write_rests(path: Path, poses: StaticPoses) -> Path:
     rows = ["qw,qx,qy,qz,fx,fy,fz,tx,ty,tz"]
     for rotation, force, torque in zip(poses.rotations, poses.forces, poses.torques, strict=True):
         numbers = [*quaternion_from_matrix(rotation), *force, *torque]
         rows.append(",".join(f"{number:.9f}" for number in numbers))
-    (tmp_path / "rests.csv").write_text("\n".join(rows))
+    path.write_text("\n".join(rows))
+    return path
+
+
+def test_a_rest_that_does_not_belong_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    poses = rests(np.random.default_rng(0))
+    poses.forces[4] += [0, 3, 0]
+    table, station = _write_rests(tmp_path / "rests.csv", poses), tmp_path / "cell.yaml"
+    result = _run("calibrate", "force", table, "-o", station, "--json")
+    assert result.exit_code == 1
+    values = json.loads(result.stdout)
+    (wrong,) = values["wrong_rests"]
+    assert wrong["name"] == "5"
+    assert wrong["force_n"] == pytest.approx(3, abs=0.4)
+    assert not station.exists()
+    assert "rest 5 does not belong" in _run("calibrate", "force", table).output
+
+
+def test_rests_of_a_force_sensor_go_into_the_document(tmp_path: Path) -> None:
+    poses = rests(np.random.default_rng(0))
+    _write_rests(tmp_path / "rests.csv", poses)
     result = _run("calibrate", "force", tmp_path / "rests.csv", "--name", "right_wrist_wrench",
                   "-o", tmp_path / "cell.yaml")  # fmt: skip
     assert result.exit_code == 0, result.output

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,9 @@ MOVIES = (".mp4", ".mkv", ".mov", ".avi", ".webm")
 # Pillow would hand a picture of any other kind to programs beside it: EPS to Ghostscript.
 _FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 _MOST_PIXELS, _MOST_BYTES = 64_000_000, 256 << 20
+# Names in one folder are those of several cameras where each has so many, and they are most.
+_FEWEST_EACH, _MOST_SHARE = 3, 0.8
+_WILD = str.maketrans("", "", "*?[]!")
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,49 @@ def cameras_in(source: Path) -> dict[str, Path]:
     return found
 
 
+def source_name(source: Path) -> str:
+    """What a source is called: its name without its ending, or without the signs of a pattern."""
+    if not _is_pattern(source):
+        return source.stem
+    return re.sub(r"\W+", "", source.stem.translate(_WILD)) or source.parent.name
+
+
+def refuse_mixed_names(files: Sequence[Path]) -> None:
+    """Raise where the names of pictures are those of two cameras or more: left01, right01.
+
+    Names count as those of cameras where they differ by letters alone, or by a number beside
+    which the same moments come again, and each has about as many pictures.
+    """
+    for run in (-1, 0):
+        groups: dict[str, list[str]] = {}
+        for path in files:
+            numbers = list(re.finditer(r"\d+", path.stem))
+            if numbers:
+                start, end = numbers[run].span()
+                key = f"{path.stem[:start]}*{path.stem[end:]}"
+                groups.setdefault(key, []).append(numbers[run].group())
+        most = max(map(len, groups.values()), default=0)
+        groups = {key: numbers for key, numbers in groups.items()
+                  if len(numbers) >= max(_FEWEST_EACH, most / 2)}  # fmt: skip
+        if len(groups) < 2 or sum(map(len, groups.values())) < _MOST_SHARE * len(files):
+            continue
+        letters = {re.sub(r"\d+", "", key) for key in groups}
+        moments = [set(numbers) for numbers in groups.values()]
+        shared = len(set.intersection(*moments))
+        if len(letters) < len(groups) and shared < max(map(len, moments)) / 2:
+            continue
+        folder, names = files[0].parent, " and ".join(sorted(groups))
+        raise CorporealError(
+            f"{folder} holds pictures of two names or more, got {names}; expected those of one "
+            f"camera. Put each camera's into a sub-folder, or name them: '{folder}/"
+            f"{min(groups)}'. '{folder}/*' takes all as those of one."
+        )
+
+
+def _is_pattern(source: Path) -> bool:
+    return any(sign in source.name for sign in "*?[") and not source.exists()
+
+
 def moment_of(name: str) -> str:
     """What a picture is called where others were taken at the same moment: without its ending."""
     path = Path(name)
@@ -109,7 +156,10 @@ def moment_of(name: str) -> str:
 
 
 def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) -> Iterator[Picture]:
-    """The pictures of a folder, an image, a movie or an episode; of movies every `every`-th."""
+    """The pictures of a folder, an image, a movie or an episode; of movies every `every`-th.
+
+    A folder's may be named by a pattern, `cell/left*`.
+    """
     if source.is_dir():
         refuse_links_out(source)
         files = sorted(path for path in source.iterdir() if path.suffix.lower() in IMAGES)
@@ -117,7 +167,10 @@ def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) ->
             raise CorporealError(
                 f"{source} holds no pictures; expected files ending in {', '.join(IMAGES)}."
             )
+        refuse_mixed_names(files)
         yield from map(_read_image, files)
+    elif _is_pattern(source):
+        yield from map(_read_image, _matching(source))
     elif source.suffix.lower() in IMAGES:
         yield _read_image(source)
     elif source.suffix.lower() in MOVIES:
@@ -129,6 +182,20 @@ def read_pictures(source: Path, *, stream: str | None = None, every: int = 1) ->
             f"{source}, got {source.suffix or 'no ending'}; expected a folder of pictures, a movie "
             "or an episode (.h5)."
         )
+
+
+def _matching(pattern: Path) -> list[Path]:
+    """The pictures of a folder whose names match the last part of a path."""
+    if pattern.parent.is_dir():
+        refuse_links_out(pattern.parent)
+    files = sorted(path for path in pattern.parent.glob(pattern.name)
+                   if path.suffix.lower() in IMAGES)  # fmt: skip
+    if not files:
+        raise CorporealError(
+            f"{pattern}, got no picture of such a name; expected files ending in "
+            f"{', '.join(IMAGES)}."
+        )
+    return files
 
 
 def _read_image(path: Path) -> Picture:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 
 from corporeal.calibration.board import open_board
 from corporeal.calibration.rig import (
@@ -20,6 +19,7 @@ from corporeal.calibration.rig import (
     write_recordings,
 )
 from corporeal.calibration.rig import write_report as write_rig_report
+from corporeal.cli.calibration_outcome import KeepOption, Outcome, OutOption, halves_values
 from corporeal.cli.command import argument, option
 from corporeal.cli.output import AsJson, console, emphasise, print_json, show_progress
 from corporeal.errors import CorporealError
@@ -33,10 +33,8 @@ _Bump = Annotated[
 
 def rig(
     recordings: Annotated[Path, argument("A document of kind recordings, or a folder with one.")],
-    out: Annotated[
-        Path | None,
-        option("The calibration document to write; made where there is none.", "--out", "-o"),
-    ] = None,
+    out: OutOption = None,
+    keep_anyway: KeepOption = False,
     report: Annotated[Path | None, option("All pictures in one file: .pdf.")] = None,
     max_rms: Annotated[float, option("Largest rms of a lens in px.", min=0)] = 0.3,
     max_uncertainty: Annotated[float, option("Largest mean uncertainty in px.", min=0)] = 0.5,
@@ -46,7 +44,8 @@ def rig(
 ) -> None:
     """Solve a whole station from recordings: lenses, places of cameras, force sensors.
 
-    Exit 1 when a part is not as good as asked, or a mistake in the data is found.
+    Exit 1 when a part is not as good as asked, or a mistake in the data is found; then nothing is
+    written unless --keep-anyway says so.
 
     Example: [bold]corporeal calibrate rig practice -o cell.yaml --report rig.pdf[/bold]
     """
@@ -58,17 +57,18 @@ def rig(
     with show_progress("looking for the board") as bar:
         solution = calibrate_rig(document, folder, limits, bar.advance)
     problems = solution.problems()
-    if out is not None:
+    outcome = Outcome(out, report, is_good=not problems, keep_anyway=keep_anyway)
+    if outcome.is_written:
+        assert out is not None
         solution.keep(out)
     if report is not None:
         write_rig_report(solution, report)
     if as_json:
-        print_json({**_values(solution), "is_good": not problems, "problems": problems,
-                    "out": out, "report": report})  # fmt: skip
+        print_json({**_values(solution), "problems": problems, **outcome.values()})
     else:
-        _show(solution, problems, out, report)
-    if problems:
-        raise typer.Exit(1)
+        _show(solution, problems)
+        outcome.show()
+    outcome.end()
 
 
 def simulate(
@@ -133,7 +133,7 @@ def _values(solution: RigSolution) -> dict[str, object]:
     cameras = [{
         "name": part.name, "rms_px": part.solution.rms_px, "views": len(part.seen.views),
         "uncertainty_px": part.stated.mean_px, "distance_m": part.stated.distance_m,
-        "halves_px": None if part.halves is None else part.halves.mean_px,
+        "halves": halves_values(part.halves),
         "frame": part.frame or None, "pose": None if part.pose is None else part.pose.tolist(),
         "sigma": None if part.sigma is None else part.sigma.tolist(),
         "left_out_m": None if part.hand is None else part.hand.left_out.rms_m,
@@ -141,14 +141,13 @@ def _values(solution: RigSolution) -> dict[str, object]:
         "beside": None if part.together is None else part.together.first,
     } for part in solution.cameras]  # fmt: skip
     forces = [{"name": each.name, "mass_kg": each.solution.mass_kg,
-               "centre_m": each.solution.centre_m.tolist(), "left_out_n": each.left_out[0]}
+               "centre_m": each.solution.centre_m.tolist(), "left_out_n": each.left_out[0],
+               "wrong_rests": [vars(rest) for rest in each.wrong]}
               for each in solution.forces]  # fmt: skip
     return {"recordings": solution.name, "cameras": cameras, "force_sensors": forces}
 
 
-def _show(
-    solution: RigSolution, problems: list[str], out: Path | None, report: Path | None
-) -> None:
+def _show(solution: RigSolution, problems: list[str]) -> None:
     for part in solution.cameras:
         console().print(describe_part(part))
     for force in solution.forces:
@@ -158,6 +157,3 @@ def _show(
         console().print(problem, style="yellow")
     style = "red" if problems else "green"
     console().print(emphasise("not good enough" if problems else "good", style=style))
-    for path in (out, report):
-        if path is not None:
-            console().print(f"wrote {path}")

@@ -1,4 +1,5 @@
 from .report import describe_camera as describe_camera
+from .report import describe_halves as describe_halves
 from .report import plot_camera as plot_camera
 from .uncertainty import HalvesDifference as HalvesDifference
 from .uncertainty import UncertaintyMap as UncertaintyMap

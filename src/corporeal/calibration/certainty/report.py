@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.calibration.camera import CameraSolution
-from corporeal.calibration.certainty.uncertainty import UncertaintyMap
+from corporeal.calibration.certainty.uncertainty import HalvesDifference, UncertaintyMap
 from corporeal.geometry import Array
 from corporeal.words import counted
 
@@ -35,6 +35,21 @@ def describe_camera(solution: CameraSolution, stated: UncertaintyMap) -> list[st
     if bend > 5e-4:
         lines.append(f"the board is bent by {bend * 1e3:.1f} mm; glue it to something stiff")
     return lines
+
+
+def describe_halves(halves: HalvesDifference) -> str:
+    """What halves of the pictures say that contradict each other."""
+    if halves.in_order:
+        return (
+            f"the first and the last half of the pictures differ by {halves.mean_px:.2f} px, where "
+            f"they claim {halves.claimed_px:.2f} and halves drawn at random agree better: another "
+            "camera, or another focus or zoom, from somewhere on"
+        )
+    return (
+        f"halves of the pictures that are drawn at random differ by {halves.mean_px:.2f} px, where "
+        f"they claim {halves.claimed_px:.2f}: blurred pictures, a lens with autofocus, a bent "
+        "board, or too few pictures of what is far from the middle"
+    )
 
 
 def plot_camera(

@@ -8,7 +8,7 @@ projection. So it always belongs to a distance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,11 @@ from corporeal.geometry import Array, matrix_from_vector
 
 # A camera at "infinity": so far that a shift of the camera is no pixel any more.
 FAR_M = 1e4
+# Two halves are too different where they differ by so many times what they claim, and by so many
+# times what errors of corners make of it (`bench.calibration.halves`).
+_FAR_TIMES, _ODD = 3.0, 4.0
+# How many halves are drawn at random, and of how many views at most.
+_DRAWN, _MOST_COMPARED = 3, 40
 
 
 @dataclass(frozen=True)
@@ -87,31 +92,77 @@ def uncertainty_map(
 
 @dataclass(frozen=True)
 class HalvesDifference:
-    """How far two halves of the same views disagree, beside what they claim of themselves."""
+    """How far two halves of the same views disagree, beside what they claim of themselves.
+
+    `odds` is the squared difference of both lenses in their own covariance, over how many numbers
+    a lens has: about 1 where the halves are as sure as they say. `in_order` where the halves are
+    the first and the last views, and differ more than halves that were drawn at random.
+    """
 
     mean_px: float
     largest_px: float
     claimed_px: float
+    odds: float
+    in_order: bool = False
 
     @property
     def is_explained(self) -> bool:
-        """Whether the disagreement is no more than three times what both claim."""
-        return self.mean_px <= 3 * self.claimed_px
+        """Whether the disagreement is of the size that both claim, as chance goes."""
+        is_far = self.mean_px > _FAR_TIMES * self.claimed_px and self.odds > _ODD
+        return not (self.in_order or is_far)
 
 
 def compare_halves(
     views: Sequence[BoardView], board: Board, width: int, height: int, settings: CameraSettings
 ) -> HalvesDifference | None:
-    """Every second view against the others; None where there are too few views."""
-    halves = [list(views[0::2]), list(views[1::2])]
-    try:
-        first, second = (calibrate_camera(half, board, width, height, settings) for half in halves)
-    except CorporealError:
-        return None
+    """Halves of the views against each other; None where there are too few views.
+
+    Halves that are drawn at random are as different as errors of corners, board and lens make
+    them: the median of some of them is told. The first half against the last one differs by more
+    where the camera changed in between, or another one took the rest; then that is told.
+    """
+    if len(views) > _MOST_COMPARED:
+        kept = np.linspace(0, len(views) - 1, _MOST_COMPARED).round().astype(int)
+        views = [views[number] for number in kept]
+
+    def difference(order: Sequence[int]) -> HalvesDifference | None:
+        middle = len(views) // 2
+        halves = [[views[number] for number in part] for part in (order[:middle], order[middle:])]
+        try:
+            first, second = (calibrate_camera(half, board, width, height, settings)
+                             for half in halves)  # fmt: skip
+        except CorporealError:
+            return None
+        return _difference(first, second)
+
+    draw = np.random.default_rng(len(views))
+    drawn = [difference(draw.permutation(len(views)).tolist()) for _ in range(_DRAWN)]
+    usual = sorted((each for each in drawn if each is not None), key=_times)
+    in_order = difference(range(len(views)))
+    if not usual:
+        return in_order
+    median = usual[len(usual) // 2]
+    odds = max(1.0, float(np.median([each.odds for each in usual])))
+    if (in_order is not None and in_order.odds > _ODD * odds
+            and in_order.mean_px > in_order.claimed_px):  # fmt: skip
+        return replace(in_order, in_order=True)
+    return median
+
+
+def _times(difference: HalvesDifference) -> float:
+    return difference.mean_px / difference.claimed_px
+
+
+def _difference(first: CameraSolution, second: CameraSolution) -> HalvesDifference:
     away = float(np.median(np.concatenate([first.distances_m(), second.distances_m()])))
-    difference = lens_difference(first.lens, second.lens, away)
+    pixels = lens_difference(first.lens, second.lens, away)
     claimed = np.hypot(uncertainty_map(first, away).mean_px, uncertainty_map(second, away).mean_px)
-    return HalvesDifference(float(difference.mean()), float(difference.max()), float(claimed))
+    count = len(first.lens.values)
+    spread = first.covariance[:count, :count] + second.covariance[:count, :count]
+    scale = 1 / np.sqrt(np.diag(spread))
+    apart = (first.lens.values - second.lens.values) * scale
+    odds = float(apart @ np.linalg.solve(spread * scale * scale[:, None], apart)) / count
+    return HalvesDifference(float(pixels.mean()), float(pixels.max()), float(claimed), odds)
 
 
 def lens_difference(first: Lens, second: Lens, distance_m: float, *, steps: int = 12) -> Array:

@@ -67,12 +67,32 @@ class RigRecordings(Document):
         if twice:
             raise ValueError(f"{twice[0]!r} is listed twice; expected once")
         for camera in self.cameras:
-            if camera.beside is not None and camera.beside.camera not in names:
+            others = {other.name for other in self.cameras} - {camera.name}
+            if camera.beside is not None and camera.beside.camera not in others:
                 raise ValueError(f"{camera.name!r} is beside {camera.beside.camera!r}; expected "
                                  "another camera of this document")  # fmt: skip
         if not names:
             raise ValueError("no recordings; expected cameras or force_sensors")
+        self.cameras_beside()
         return self
+
+    def cameras_beside(self) -> list[CameraRecording]:
+        """The cameras that stand beside another, each after the one that it stands beside."""
+        waiting = [camera for camera in self.cameras if camera.beside is not None]
+        ordered: list[CameraRecording] = []
+        while waiting:
+            names = {camera.name for camera in waiting if camera.hand is None}
+            ready = [camera for camera in waiting if _other(camera) not in names]
+            if not ready:
+                raise ValueError(f"{', '.join(sorted(names))} stand beside each other in a circle; "
+                                 "expected one whose place something else says")  # fmt: skip
+            ordered += ready
+            waiting = [camera for camera in waiting if camera not in ready]
+        return ordered
+
+
+def _other(camera: CameraRecording) -> str | None:
+    return None if camera.beside is None else camera.beside.camera
 
 
 def find_recordings(path: Path) -> tuple[RigRecordings, Path]:

@@ -14,6 +14,7 @@ from corporeal.calibration.certainty import (
     HalvesDifference,
     UncertaintyMap,
     compare_halves,
+    describe_halves,
     uncertainty_map,
 )
 from corporeal.calibration.files import (
@@ -25,7 +26,16 @@ from corporeal.calibration.files import (
     read_effector_poses,
     read_static_poses,
 )
-from corporeal.calibration.force import ForceSolution, StaticPoses, leave_out_force, solve_force
+from corporeal.calibration.force import (
+    ForceLimits,
+    ForceSolution,
+    StaticPoses,
+    WrongRest,
+    find_wrong_rests,
+    force_problems,
+    leave_out_force,
+    solve_force,
+)
 from corporeal.calibration.hand_eye import (
     HandEyeSolution,
     LeftOut,
@@ -57,7 +67,7 @@ class RigLimits:
     uncertainty_px: float = 0.5
     position_m: float = 0.002
     rotation_rad: float = 0.0087
-    force_n: float = 0.6
+    force: ForceLimits = field(default_factory=ForceLimits)
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,7 @@ class ForcePart:
     rests: StaticPoses
     solution: ForceSolution
     left_out: tuple[float, float]
+    wrong: tuple[WrongRest, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,11 +127,9 @@ class RigSolution:
             sentence for part in self.cameras for sentence in _camera_problems(part, self.limits)
         ]
         for force in self.forces:
-            if force.left_out[0] > self.limits.force_n:
-                found.append(
-                    f"{force.name}: a rest that is left out is told to {force.left_out[0]:.2f} N; "
-                    f"asked for {self.limits.force_n:g} N. Stand still longer, or look for drift."
-                )
+            problems = force_problems(force.solution, force.left_out, force.wrong,
+                                      self.limits.force)  # fmt: skip
+            found += [f"{force.name}: {sentence}" for sentence in problems]
         return found
 
     def keep(self, path: Path) -> Calibration:
@@ -147,14 +156,15 @@ def calibrate_rig(
     parts: dict[str, CameraPart] = {}
     for recording in recordings.cameras:
         parts[recording.name] = _camera(recording, folder, board, progress)
-    for recording in recordings.cameras:
-        if recording.beside is not None:
-            parts[recording.name] = _placed_beside(recording, recording.beside, parts, folder,
-                                                   board, progress)  # fmt: skip
+    for recording in recordings.cameras_beside():
+        assert recording.beside is not None
+        parts[recording.name] = _placed_beside(recording, recording.beside, parts, folder, board,
+                                               progress)  # fmt: skip
     forces = []
     for sensor in recordings.force_sensors:
         rests = read_static_poses(folder / sensor.rests)
-        forces.append(ForcePart(sensor.name, rests, solve_force(rests), leave_out_force(rests)))
+        forces.append(ForcePart(sensor.name, rests, solve_force(rests), leave_out_force(rests),
+                                tuple(find_wrong_rests(rests))))  # fmt: skip
         progress()
     return RigSolution(recordings.name, board, tuple(parts.values()), tuple(forces),
                        limits or RigLimits())  # fmt: skip
@@ -233,8 +243,7 @@ def _camera_problems(part: CameraPart, limits: RigLimits) -> list[str]:
                      f"{limits.uncertainty_px:g} px. Take the views that calibrate camera asks "
                      "for.")  # fmt: skip
     if part.halves is not None and not part.halves.is_explained:
-        found.append(f"{part.name}: two halves of the pictures differ by "
-                     f"{part.halves.mean_px:.2f} px, more than they explain.")  # fmt: skip
+        found.append(f"{part.name}: {describe_halves(part.halves)}.")
     if part.hand is not None:
         found += [f"{part.name}: {sentence}" for sentence in part.hand.mistakes]
     if part.sigma is not None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import typer
 
 from corporeal.calibration.board import Board, board_names, open_board, page_of, plot_page
 from corporeal.calibration.camera import (
@@ -22,6 +21,7 @@ from corporeal.calibration.certainty import (
     UncertaintyMap,
     compare_halves,
     describe_camera,
+    describe_halves,
     plot_camera,
     uncertainty_map,
 )
@@ -30,9 +30,10 @@ from corporeal.calibration.files import (
     keep_camera,
 )
 from corporeal.calibration.guidance import NextView, guessed_lens, next_views
-from corporeal.calibration.views import FoundViews, cameras_in, find_views
+from corporeal.calibration.views import FoundViews, cameras_in, find_views, source_name
 from corporeal.cli import (
     calibration_checks,
+    calibration_force,
     calibration_guide,
     calibration_hand,
     calibration_rig,
@@ -44,6 +45,14 @@ from corporeal.cli.calibration_guide import (
     LensOption,
     RmsOption,
     SquareOption,
+)
+from corporeal.cli.calibration_outcome import (
+    KeepOption,
+    NameOption,
+    Outcome,
+    OutOption,
+    ReportOption,
+    halves_values,
 )
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.output import (
@@ -63,14 +72,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _app = group("Calibrate cameras, hand and eye, and force sensors, with stated uncertainty.")
-
-_Station = Annotated[
-    Path | None,
-    option("The calibration document to write the result into; made where there is none.",
-           "--out", "-o"),
-]  # fmt: skip
-_Report = Annotated[Path | None, option("A picture of the result: .png, .pdf or .svg.")]
-_Name = Annotated[str | None, option("What the result is of: the name of its stream.")]
 
 
 @_app.command()
@@ -108,7 +109,8 @@ def camera(
     source: Annotated[
         Path,
         argument(
-            "A folder of pictures, a movie, an episode, or a folder with one for each camera."
+            "A folder of pictures or 'FOLDER/left*' of it, a movie, an episode, or a folder with "
+            "one for each camera."
         ),
     ],
     board: BoardOption = "charuco_a4",
@@ -121,15 +123,17 @@ def camera(
     max_uncertainty: Annotated[
         float, option("Largest mean uncertainty of a pixel in px.", min=0)
     ] = 0.5,
-    name: _Name = None,
-    out: _Station = None,
-    report: _Report = None,
+    name: NameOption = None,
+    out: OutOption = None,
+    keep_anyway: KeepOption = False,
+    report: ReportOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a camera from pictures of a board, and say how sure its pixels are, and where.
 
     Of a folder with a sub-folder or a movie for each camera all go into one document.
-    Exit 1 when it is not as sure as asked; the answer says which pictures to take next.
+    Exit 1 when it is not as sure as asked, or halves of the pictures contradict each other; then
+    nothing is written unless --keep-anyway says so. The answer says which pictures to take next.
 
     Example: [bold]corporeal calibrate camera photographs --board charuco_a4 -o cell.yaml[/bold]
     """
@@ -146,31 +150,32 @@ def camera(
             f"--name, got {name} for {len(several)} cameras ({', '.join(several)}); expected none. "
             "Each goes by its folder or movie."
         )
-    sources = several or {name or (stream or source.stem).rpartition("/")[2]: source}
+    sources = several or {name or (stream or source_name(source)).rpartition("/")[2]: source}
     # All are solved before anything is written: a camera that cannot be leaves no half document.
     solved = [_solve(path, called, asked) for called, path in sources.items()]
+    outcome = Outcome(out, report, is_good=all(each.is_good for each in solved),
+                      keep_anyway=keep_anyway)  # fmt: skip
     for each in solved:
-        if out is not None:
+        if outcome.is_written:
+            assert out is not None
             keep_camera(out, each.record)
         if report is not None:
             drawn = report.with_stem(f"{report.stem}_{each.called}") if several else report
             save_picture(_picture(each, lens), drawn)
-    is_good = all(each.is_good for each in solved)
     if as_json and several:
         parts = [{"source": path, **_values(each)}
                  for path, each in zip(sources.values(), solved, strict=True)]  # fmt: skip
-        print_json({"cameras": parts, "is_good": is_good, "out": out, "report": report})
+        print_json({"cameras": parts, **outcome.values()})
     elif as_json:
-        print_json({**_values(solved[0]), "out": out, "report": report})
+        print_json({**_values(solved[0]), **outcome.values()})
     else:
         for each in solved:
             if several:
                 console().print(f"{each.called}:")
             _show_camera(each)
             _show_verdict(each, f"rms {max_rms:g} px, uncertainty {max_uncertainty:g} px")
-        _show_written(out, None if several else report)
-    if not is_good:
-        raise typer.Exit(1)
+        outcome.show()
+    outcome.end()
 
 
 @dataclass(frozen=True)
@@ -214,8 +219,9 @@ def _solve(source: Path, called: str, asked: _Asked) -> _Solved:
     solution = calibrate_camera(seen.views, board, seen.width, seen.height, settings)
     stated = uncertainty_map(solution, asked.distance_m)
     halves = compare_halves(seen.views, board, seen.width, seen.height, settings)
-    is_good = solution.rms_px <= asked.max_rms_px and stated.mean_px <= asked.max_uncertainty_px
-    wanted = [] if is_good else next_views(solution, board, solution.lens, count=3,
+    is_sure = solution.rms_px <= asked.max_rms_px and stated.mean_px <= asked.max_uncertainty_px
+    is_good = is_sure and (halves is None or halves.is_explained)
+    wanted = [] if is_sure else next_views(solution, board, solution.lens, count=3,
                                            distance_m=asked.distance_m)  # fmt: skip
     return _Solved(called, seen, solution, stated, halves, wanted, is_good)
 
@@ -235,7 +241,7 @@ def _values(solved: _Solved) -> dict[str, Any]:
         "views": len(solved.seen.views), "rms_px": solved.solution.rms_px,
         "uncertainty_px": {"middle": stated.middle_px, "mean": stated.mean_px,
                            "largest": stated.largest_px, "distance_m": stated.distance_m},
-        "halves_px": None if halves is None else halves.mean_px,
+        "halves": halves_values(halves),
         "next": [view.words for view in solved.wanted],
     }  # fmt: skip
 
@@ -267,11 +273,7 @@ def _show_camera(solved: _Solved) -> None:
     bends = ", ".join(f"{value:.5f}" for value in solution.lens.distortion)
     console().print(f"distortion {bends}")
     if solved.halves is not None and not solved.halves.is_explained:
-        console().print(
-            f"two halves of the pictures differ by {solved.halves.mean_px:.2f} px, more than they "
-            "explain: blurred pictures, a lens with autofocus, or a bent board",
-            style="yellow",
-        )
+        console().print(describe_halves(solved.halves), style="yellow")
 
 
 def _show_verdict(solved: _Solved, limits: str) -> None:
@@ -282,15 +284,9 @@ def _show_verdict(solved: _Solved, limits: str) -> None:
         console().print(f"take next, {number}: {view.words} (leaves {view.mean_px:.2f} px)")
 
 
-def _show_written(out: Path | None, report: Path | None) -> None:
-    for path in (out, report):
-        if path is not None:
-            console().print(f"wrote {path}")
-
-
 _app.command("hand-eye")(calibration_hand.hand_eye)
 for _run in (
-    calibration_hand.force, calibration_rig.rig, calibration_rig.simulate,
+    calibration_force.force, calibration_rig.rig, calibration_rig.simulate,
     calibration_guide.guide, calibration_checks.reference, calibration_checks.verify,
     calibration_checks.checks, calibration_checks.lift, calibration_volume.volume,
 ):  # fmt: skip

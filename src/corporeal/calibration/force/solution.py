@@ -61,7 +61,7 @@ class ForceSolution:
     """What hangs at the sensor, what it shows without it, and how it is mounted.
 
     `mounting` (3, 3) is S; `covariance` (13, 13): mass, turn of S on its left, force bias, middle
-    of mass, torque bias. `force_rms` and `torque_rms` are of pose left out, one after another.
+    of mass, torque bias. `scales` are how far measured forces and torques scatter, one sigma.
     """
 
     mass_kg: float
@@ -76,6 +76,7 @@ class ForceSolution:
     condition: float
     sign_margin: float
     drift_n: float | None
+    scales: tuple[float, float]
 
     @property
     def sigma(self) -> Array:
@@ -94,6 +95,15 @@ class ForceSolution:
         own_torque = np.cross(self.centre_m, weight)
         return forces - weight - self.force_bias, torques - own_torque - self.torque_bias
 
+    def prediction_covariance(self, rotations: Array) -> Array:
+        """How far (N, 6, 6) force and torque of a pose that took no part may be from predicted."""
+        numbers = np.concatenate(
+            [[self.mass_kg], np.zeros(3), self.force_bias, self.centre_m, self.torque_bias]
+        )
+        slopes = _slopes(numbers, self.mounting, self.sign, _down(rotations))
+        own = np.diag(np.repeat(np.square(self.scales), 3))
+        return np.asarray(own + slopes @ self.covariance @ np.swapaxes(slopes, 1, 2))
+
     def _weight(self, rotations: Array) -> Array:
         down = _down(rotations)
         return np.asarray(self.sign * self.mass_kg * down @ self.mounting.T)
@@ -106,20 +116,26 @@ def solve_force(poses: StaticPoses) -> ForceSolution:
             f"{len(poses)} poses at rest; expected {FEWEST_POSES} or more, with the tool pointing "
             "up, down and to four sides."
         )
-    down = _down(poses.rotations)
     condition = spread_condition(poses.rotations)
     if condition > WORST_CONDITION:
         raise CorporealError(
             f"gravity points nearly the same way in all poses (condition {condition:.0f}); "
             f"expected below {WORST_CONDITION:.0f}. Turn the tool up, down and to its sides."
         )
+    return solve_rests(poses)
+
+
+def solve_rests(poses: StaticPoses) -> ForceSolution:
+    """The same of however few poses and wherever they point: of those that are left of a set."""
+    down, condition = _down(poses.rotations), spread_condition(poses.rotations)
     mounting, sign, mass, margin = _start(down, poses.forces)
     numbers = np.zeros(_UNKNOWNS)
     numbers[0] = mass
     numbers[4:7] = poses.forces.mean(axis=0) - (sign * mass * down @ mounting.T).mean(axis=0)
     scales = (1.0, 1.0)
     for _ in range(30):
-        residual, slopes = _residuals(numbers, mounting, sign, down, poses)
+        residual = _residuals(numbers, mounting, sign, down, poses)
+        slopes = _slopes(numbers, mounting, sign, down)
         weighted = slopes / np.repeat(scales, 3)[None, :, None]
         flat = weighted.reshape(-1, _UNKNOWNS)
         step = np.linalg.lstsq(flat, (residual / np.repeat(scales, 3)).ravel(), rcond=1e-12)[0]
@@ -127,16 +143,17 @@ def solve_force(poses: StaticPoses) -> ForceSolution:
         numbers = numbers - step
         mounting = matrix_from_vector(turn[None])[0] @ mounting
         numbers[1:4] = 0
-        scales = _scales(_residuals(numbers, mounting, sign, down, poses)[0])
+        scales = _scales(_residuals(numbers, mounting, sign, down, poses))
         if np.abs(step).max() < 1e-10:
             break
-    residual, slopes = _residuals(numbers, mounting, sign, down, poses)
+    residual = _residuals(numbers, mounting, sign, down, poses)
+    slopes = _slopes(numbers, mounting, sign, down)
     flat = (slopes / np.repeat(scales, 3)[None, :, None]).reshape(-1, _UNKNOWNS)
     covariance = np.linalg.pinv(flat.T @ flat, hermitian=True)
     return ForceSolution(
         float(numbers[0]), numbers[7:10], numbers[4:7], numbers[10:13], mounting, sign, covariance,
         np.linalg.norm(residual[:, :3], axis=1), np.linalg.norm(residual[:, 3:], axis=1),
-        condition, margin, _drift(poses),
+        condition, margin, _drift(poses), scales,
     )  # fmt: skip
 
 
@@ -214,7 +231,7 @@ def leave_out_force(poses: StaticPoses) -> tuple[float, float]:
     for number in range(len(poses)):
         rest = poses.part(np.delete(np.arange(len(poses)), number))
         one = poses.part(np.array([number]))
-        solution = solve_force(rest)
+        solution = solve_rests(rest)
         force, torque = solution.compensate(one.rotations, one.forces, one.torques)
         forces.append(float((force**2).sum()))
         torques.append(float((torque**2).sum()))
@@ -303,21 +320,25 @@ def _start(down: Array, forces: Array) -> tuple[Array, int, float, float]:
 
 def _residuals(
     numbers: Array, mounting: Array, sign: int, down: Array, poses: StaticPoses
-) -> tuple[Array, Array]:
-    """Predicted minus measured (N, 6), and slopes (N, 6, 13)."""
-    mass, centre = numbers[0], numbers[7:10]
-    turned = sign * down @ mounting.T
-    weight = mass * turned
+) -> Array:
+    """Predicted minus measured (N, 6)."""
+    weight = numbers[0] * sign * down @ mounting.T
     force = weight + numbers[4:7]
-    torque = np.cross(centre, weight) + numbers[10:13]
-    residual = np.concatenate([force - poses.forces, torque - poses.torques], axis=1)
+    torque = np.cross(numbers[7:10], weight) + numbers[10:13]
+    return np.concatenate([force - poses.forces, torque - poses.torques], axis=1)
+
+
+def _slopes(numbers: Array, mounting: Array, sign: int, down: Array) -> Array:
+    """How predictions (N, 6) change by each of the numbers (N, 6, 13)."""
+    centre, turned = numbers[7:10], sign * down @ mounting.T
+    weight = numbers[0] * turned
     slopes = np.zeros((len(down), 6, _UNKNOWNS))
     by_turn = -cross_matrices(weight)
     held = cross_matrices(centre[None])[0]
     slopes[:, :3, 0], slopes[:, :3, 1:4], slopes[:, :3, 4:7] = turned, by_turn, np.eye(3)
     slopes[:, 3:, 0], slopes[:, 3:, 1:4] = np.cross(centre, turned), held @ by_turn
     slopes[:, 3:, 7:10], slopes[:, 3:, 10:13] = -cross_matrices(weight), np.eye(3)
-    return residual, slopes
+    return slopes
 
 
 def _scales(residual: Array) -> tuple[float, float]:

@@ -1,0 +1,16 @@
+from .limits import ForceLimits as ForceLimits
+from .limits import WrongRest as WrongRest
+from .limits import find_wrong_rests as find_wrong_rests
+from .limits import force_problems as force_problems
+from .solution import GRAVITY as GRAVITY
+from .solution import USUAL_RESTS as USUAL_RESTS
+from .solution import ZEROED_S as ZEROED_S
+from .solution import ForceSolution as ForceSolution
+from .solution import StaticPoses as StaticPoses
+from .solution import compensate_wrench as compensate_wrench
+from .solution import leave_out_force as leave_out_force
+from .solution import next_rests as next_rests
+from .solution import solve_force as solve_force
+from .solution import solve_rests as solve_rests
+from .solution import spread_condition as spread_condition
+from .solution import standing_drift as standing_drift
