@@ -3,6 +3,7 @@ from . import comparison as comparison
 from . import gradients as gradients
 from . import kept_selections as kept_selections
 from . import method as method
+from . import planning as planning
 from . import pool as pool
 from . import report as report
 from . import selection as selection
