@@ -235,7 +235,7 @@ def check_reason(why: str) -> str:
 
 
 def operators_certified(connection: Connection, task: str, at: str) -> list[str]:
-    """Who may collect data of a task at a moment, by name: what plans of shifts ask for."""
+    """Who may collect data of a task at a moment, by name, without those who have left."""
     query = (
         select(CERTIFICATE)
         .join(OPERATOR, OPERATOR.c.name == CERTIFICATE.c.operator)
