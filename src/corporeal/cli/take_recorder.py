@@ -21,6 +21,7 @@ from corporeal.cli.judging import EpisodeJudge, EpisodeVerdict, JudgingTerms
 from corporeal.cli.recording_view import RecordingView
 from corporeal.cli.workspaces import enter_workspace
 from corporeal.episode.facts import AUTONOMOUS, CORRECTION, TELEOPERATION
+from corporeal.operations.campaign import find_campaign
 from corporeal.quality.policy import open_policy
 from corporeal.studio.settings import StudioSettings
 from corporeal.teleoperation.control_loop import (
@@ -283,6 +284,18 @@ class TakeRecorder:
             self._view.show_verdict(verdict)
         cause = f"{verdict.path.name}: {verdict.verdict or 'unchecked'}"
         self._tell_event("verdict", cause, time.time_ns())
+
+
+def needed_cameras(terms: TeleoperationTerms) -> tuple[str, ...]:
+    """The cameras without which the protocol of the campaign takes no episode."""
+    if terms.campaign is None or terms.workspace is None:
+        return ()
+    with (
+        enter_workspace(terms.workspace, "ingest") as (workspace, _),
+        workspace.database.read() as connection,
+    ):
+        protocol = find_campaign(connection, terms.campaign).protocol
+    return tuple(camera.name for camera in protocol.cameras if not camera.optional)
 
 
 def _open_cards(terms: TeleoperationTerms, stack: ExitStack) -> CardDesk | None:

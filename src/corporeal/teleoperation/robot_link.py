@@ -115,7 +115,10 @@ class RobotLink(Protocol):
 
 
 class LinkOptions(Part):
-    """What a link is opened with: the simulation looks at its scene, a robot at its network."""
+    """What a link is opened with: the simulation looks at its scene, a robot at its network.
+
+    `cameras` are wanted beside those that it shows anyway; one that it does not have is left out.
+    """
 
     robot: str = "g1"
     interface: str = "lo"
@@ -125,6 +128,7 @@ class LinkOptions(Part):
     walking_policy: Path | None = None
     height: int = 480
     width: int = 640
+    cameras: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,11 @@ from typing import Annotated
 
 from corporeal.cli.command import Command, option
 from corporeal.cli.output import AsJson, console, print_json, stderr
-from corporeal.cli.take_recorder import TeleoperationSummary, TeleoperationTerms
+from corporeal.cli.take_recorder import (
+    TeleoperationSummary,
+    TeleoperationTerms,
+    needed_cameras,
+)
 from corporeal.cli.teleoperation_run import TeleoperationProgram
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.studio.own_authority import own_certificate
@@ -145,7 +149,7 @@ def teleoperate(
         terms = _open_to_others(terms)
     link = known[driver].open(LinkOptions(
         robot=robot, interface=interface, domain=domain, task=task, seed=seed,
-        walking_policy=walking_policy,
+        walking_policy=walking_policy, cameras=needed_cameras(terms),
     ))  # fmt: skip
     try:
         program = TeleoperationProgram(terms, link, is_virtual=input_ is not None)

@@ -41,7 +41,8 @@ class SimulatedRobot:
         self.told = tuple(range(len(self.robot.joint_names)))
         self.walks = options.walking_policy is not None
         self.instruction = self._live.instruction
-        self.cameras: tuple[str, ...] = CAMERAS
+        wanted = (name for name in options.cameras if name in self._live.cameras)
+        self.cameras: tuple[str, ...] = tuple(dict.fromkeys((*CAMERAS, *wanted)))
         self.picture_size = (options.height, options.width)
         self.opening_m = self._live.opening_m
         self.obstacles: tuple[Obstacle, ...] = (
