@@ -38,6 +38,8 @@ def test_a_take_follows_the_card_of_its_campaign_and_fills_it(tmp_path: Path) ->
         assert {"approach", "hand"} <= set(episode.metadata), "the levels of the card"
         # The simulation shows what the protocol asks for beside what it shows anyway.
         assert "observations/head_right" in episode
+        assert episode["observations/instruction"][0] == episode.metadata["instruction"]
+        assert episode.metadata["card"]["campaign"] == "autumn"
     shown = json.loads(_run("campaign", "show", "autumn", "-w", lab, "--json"))
     assert shown["accepted"] + shown["rejected"] + shown["unchecked"] == 1
 

@@ -125,7 +125,8 @@ class OperatedRobot:
     def mark(self, mark: Mark) -> None:
         """A demonstration begins or ends."""
         if mark.what == "start":
-            self._put("observations/instruction", mark.arrival_ns, self.link.instruction)
+            told = mark.metadata.get("instruction") or self.link.instruction
+            self._put("observations/instruction", mark.arrival_ns, told)
         self._add(mark)
 
     def end(self) -> None:

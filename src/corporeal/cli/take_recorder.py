@@ -97,6 +97,7 @@ class TakeRecorder:
         self._begun_ns: int | None = None
         self._due_ns: int | None = None
         self._takes = 0
+        self._asked = link.instruction
         self._device = "input"
         self._driver: Driven = "human"
         self._policy_drove = False
@@ -206,9 +207,11 @@ class TakeRecorder:
         if self.loop is not None:
             self._driver = self.loop.session.driver
         self._takes += 1
+        card = None if self._cards is None else self._cards.card
+        self._asked = self._link.instruction if card is None else card.instruction
         self._link.begin_task()
         self._source.mark(Mark("start", now_ns, {
-            "task": self._terms.task, "instruction": self._link.instruction,
+            "task": self._terms.task, "instruction": self._asked,
             "mode": self._mode(), "motion_source": self._mover(),
             **{name: value for name, value in self._link.facts.items() if name == "variation"},
         }))  # fmt: skip
@@ -237,6 +240,8 @@ class TakeRecorder:
             "countdown_s": None,
             "lost": self._source.lost,
         }
+        if self._cards is not None:
+            said["card"] = self._asked if self._begun_ns is not None else self._next_card()
         if self._due_ns is not None:
             said["state"] = "countdown"
             said["countdown_s"] = round(max(self._due_ns - now_ns, 0) / 1e9, 2)
@@ -251,6 +256,12 @@ class TakeRecorder:
                 "findings": [] if verdict.reason is None else [verdict.reason],
             }
         return said
+
+    def _next_card(self) -> str:
+        """What the campaign asks for next, or why it asks for nothing."""
+        assert self._cards is not None
+        card = self._cards.card
+        return self._cards.problem if card is None else card.instruction
 
     @property
     def after_s(self) -> float:

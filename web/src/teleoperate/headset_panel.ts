@@ -95,7 +95,7 @@ export function drawPanel(
   const trouble = troubleText(state);
   ink.fillStyle = trouble ? "#ffcf5c" : "#ffffff";
   ink.fillText(
-    trouble || `${recordingText(state)}${welcome?.instruction ?? ""}`,
+    trouble || `${recordingText(state)}${state?.recording?.card ?? welcome?.instruction ?? ""}`,
     24,
     220,
     PANEL.width - 48,

@@ -58,6 +58,8 @@ export interface Recording {
   episode?: string;
   elapsed_s?: number | null;
   countdown_s?: number | null;
+  /** What the campaign asks for next, or why it asks for nothing. */
+  card?: string;
   /** Samples that were lost on the way to the recorder. */
   lost?: number;
   last?: LastTake | null;

@@ -14,9 +14,10 @@ export function RecordingBar({
   const { link } = operator;
   const runs = recording?.state === "recording" || recording?.state === "countdown";
   const last = recording?.last ?? null;
+  const asked = recording?.card ?? welcome?.instruction;
   return (
     <section className="take card" aria-label="Recording" data-state={recording?.state ?? "off"}>
-      {welcome?.instruction && <p className="take-instruction">{welcome.instruction}</p>}
+      {asked && <p className="take-instruction">{asked}</p>}
       <p className="take-state num" role="status">
         {takeText(recording)}
       </p>
