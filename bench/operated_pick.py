@@ -65,7 +65,7 @@ class OperatedSession:
         settings = StudioSettings(names=names) if self.page is None else StudioSettings(
             page=self.page, names=names)  # fmt: skip
         terms = TeleoperationTerms("pick_place", settings, out=self.out, pictures=self.pictures,
-                                   camera_hz=15.0,
+                                   camera_hz=20.0,
                                    facts={"operator": "scripted", "station": "bench"})  # fmt: skip
         self.program = TeleoperationProgram(
             terms, self.link, is_virtual=True, clock=lambda: self.now_ns

@@ -1,7 +1,8 @@
 """Teleoperation's targets: time of a step, violations, jerk, reach, hold, stop, latency, balance.
 
 `python -m bench.teleoperation --commands 20000 [--capture CAPTURE]` prints a table;
-`--stops 100 --stands 10 --latency` drive the simulated robot, which takes about real time.
+`--stops 100 --stands 10 --latency` drive the simulated robot, which takes about real time; with
+`--walking-policy FILE` it walks meanwhile.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from corporeal.teleoperation.session import BodyState, TeleoperationSession
 DT_S, TICK_NS = 0.01, 10_000_000
 # Of the independent checker: less than this between two links is a violation, m.
 LEAST_M = 0.005
+# How a robot that walks is to walk: on a circle, m/s and rad/s.
+WALK = np.array([0.4, 0.0, 0.4])
 # A pelvis lower than this is that of a robot that fell, or is on its way, m.
 STANDS_M = 0.65
 
@@ -229,21 +232,25 @@ def latency(seconds: float = 20.0) -> tuple[Lag, Lag]:
     return one, two
 
 
-def stops(trials: int, seed: int) -> tuple[int, int, int]:
-    """Emergency stops at any moment of a wild motion: within a tick, still latched, standing."""
+def stops(trials: int, seed: int, policy: Path | None = None) -> tuple[int, int, int]:
+    """Emergency stops at any moment of a wild motion: within a tick, still latched, standing.
+
+    With a walking policy the robot walks on a circle until it is stopped.
+    """
     rng, at_once, latched, standing = np.random.default_rng(seed), 0, 0, 0
-    loop = _simulated(seed)
+    loop, velocity = _simulated(seed, policy), None if policy is None else WALK
     now_ns, number = VIRTUAL_START_NS, 0
     for _ in range(trials):
         loop.link.put_back()
         loop.session.ask("reset", now_ns)
         body = loop.link.read(now_ns)
         loop.session.limb.start_at(body.joints[loop.session.limb.arms.columns])
-        stop_at = int(rng.integers(30, 150))
+        # A robot that is to walk needs a second until it does.
+        stop_at = int(rng.integers(30, 150)) + (100 if policy is not None else 0)
         for step in range(stop_at + 200):
             number, now_ns = number + 1, now_ns + TICK_NS
             pose = np.array([*rng.normal((0.3, -0.2, 1.2), 0.15), 1.0, 0.0, 0.0, 0.0])
-            loop.offer(_input(number, pose, clutch=step > 5))
+            loop.offer(_input(number, pose, clutch=step > 5, velocity=velocity))
             if step == stop_at:
                 loop.offer(AskedCommand("stop", "bench", now_ns))
             turn = loop.turn(now_ns)
@@ -258,32 +265,39 @@ def stops(trials: int, seed: int) -> tuple[int, int, int]:
     return at_once, latched, standing
 
 
-def stands(capture: Path, seeds: int, seconds: float) -> int:
-    """Of so many robots, each with a scene and noise of its own, those that stand to the end."""
-    standing, rows = 0, list(read_inputs(capture))
+def stands(
+    capture: Path, seeds: int, seconds: float, policy: Path | None = None
+) -> Iterator[tuple[float, float]]:
+    """Of each robot, with a scene and noise of its own, the lowest pelvis and the way (m)."""
+    rows = list(read_inputs(capture))
     length_ns = rows[-1].times.received_ns - rows[0].times.received_ns + 20_000_000
     repeated = [
         replace(row, sequence=number * len(rows) + place, times=replace(
             row.times, received_ns=row.times.received_ns + number * length_ns,
-            device_ns=row.times.device_ns + number * length_ns))
+            device_ns=row.times.device_ns + number * length_ns),
+            base_velocity=None if policy is None else WALK)
         for number in range(int(seconds * 1e9 // length_ns) + 1)
         for place, row in enumerate(rows)
     ]  # fmt: skip
     for seed in range(seeds):
-        turns = play(_simulated(seed), repeated, seconds=seconds)
-        standing += int(min(turn.body.base[2] for turn in turns) > STANDS_M)
-    return standing
+        turns = play(_simulated(seed, policy), repeated, seconds=seconds)
+        bases = np.array([turn.body.base for turn in turns])
+        steps = np.linalg.norm(np.diff(bases[:, :2], axis=0), axis=1)
+        yield float(bases[:, 2].min()), float(steps.sum())
 
 
-def _simulated(seed: int) -> ControlLoop:
-    link = robot_drivers()["sim"].open(LinkOptions(seed=seed))
+def _simulated(seed: int, policy: Path | None = None) -> ControlLoop:
+    task = "pick_place" if policy is None else "walk"
+    link = robot_drivers()["sim"].open(LinkOptions(seed=seed, task=task, walking_policy=policy))
     return ControlLoop(open_session(link), link)
 
 
-def _input(number: int, pose: Array, *, clutch: bool) -> OperatorInput:
+def _input(
+    number: int, pose: Array, *, clutch: bool, velocity: Array | None = None
+) -> OperatorInput:
     now_ns = VIRTUAL_START_NS + number * TICK_NS
     hand = OperatorHand("controller", 1, pose, clutch=clutch)
-    return OperatorInput(number, InputTimes(now_ns, now_ns), right=hand)
+    return OperatorInput(number, InputTimes(now_ns, now_ns), right=hand, base_velocity=velocity)
 
 
 def main() -> None:
@@ -293,6 +307,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--stops", type=int, default=0)
     parser.add_argument("--stands", type=int, default=0, help="robots, 60 s of the capture each")
+    parser.add_argument("--walking-policy", type=Path)
     parser.add_argument("--latency", action="store_true")
     given = parser.parse_args()
     if given.latency:
@@ -300,13 +315,16 @@ def main() -> None:
         print(f"| a hand within reach: to command, to motion | {1e3 * told.seconds:.1f}, "
               f"{1e3 * moved.seconds:.1f} ms | 15, 50 ms |")  # fmt: skip
     if given.stops:
-        at_once, latched, standing = stops(given.stops, given.seed)
+        at_once, latched, standing = stops(given.stops, given.seed, given.walking_policy)
         print(f"| stops within a tick, latched and at rest, standing | {at_once}, {latched}, "
               f"{standing} of {given.stops} | all |", flush=True)  # fmt: skip
     if given.stands and given.capture is not None:
-        standing = stands(given.capture, given.stands, 60.0)
-        print(f"| 60 s of captured arms, standing | {standing} of {given.stands} | all |",
-              flush=True)  # fmt: skip
+        standing = 0
+        rows = stands(given.capture, given.stands, 60.0, given.walking_policy)
+        for number, (lowest, way) in enumerate(rows, 1):
+            standing += int(lowest > STANDS_M)
+            print(f"| 60 s of captured arms, standing to the end | {standing} of {number} | all |"
+                  f" lowest pelvis {lowest:.3f} m, way {way:.1f} m", flush=True)  # fmt: skip
     if not given.commands:
         return
     violations, least, seconds = attack(given.commands, given.seed)

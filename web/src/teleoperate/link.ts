@@ -72,8 +72,9 @@ export class Link {
   /** An input, as a message of its own. */
   send(input: OperatorInput): void {
     const { socket } = this;
-    // Whoever looks on does not drive: the host would refuse every message.
-    if (this.view.welcome?.role === "spectator") return;
+    // Whoever looks on does not drive: the host would refuse every message, and say so on the page.
+    const { welcome } = this.view;
+    if (!welcome || welcome.role === "spectator") return;
     if (socket?.readyState !== WebSocket.OPEN || socket.bufferedAmount > mostWaitingBytes) return;
     socket.send(encodeInput(input, this.sequence, performance.now()));
     this.sequence += 1;
