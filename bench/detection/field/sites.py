@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
-from bench.detection.field.take import CannotPlantError, Take
+from bench.detection.field.take import BASE, STATE, CannotPlantError, Take
 from bench.detection.field.writers.bags import write_db3, write_mcap, write_ros1
 from bench.detection.field.writers.episode_files import read_take, write_episodes
 from bench.detection.field.writers.motions import (
@@ -26,9 +26,10 @@ from bench.detection.sources import (
     walking_policy,
 )
 from bench.detection.split import HELD_OUT, TUNING, Half
+from corporeal.embodiment import open_robot
 
 FIRST_SEED: dict[Half, int] = {TUNING: 2000, HELD_OUT: 3000}
-TAKES, FILMED_TAKES, BAGS = 8, 5, 2
+TAKES, FILMED_TAKES, BAGS, DANCE_TAKES = 8, 5, 2, 4
 FILMED_SIZE = (480, 640)
 Write = Callable[[Path, Sequence[Take], Mapping[int, Path]], list[Path]]
 
@@ -152,6 +153,27 @@ def _dance(half: Half) -> list[Take]:
     ]
 
 
+def _dance_takes(half: Half) -> list[Take]:
+    """The dance cut into takes, with the robot's own names."""
+    del half
+    data = real_data()
+    paths = sorted(data.glob("retarget/g1_csv_xyzw/**/*.csv")) if data else []
+    if not paths:
+        raise CannotPlantError("the published motion is not here")
+    dance = read_csv(paths[0])
+    named = {BASE: dance.channel(BASE).names, STATE: open_robot("g1").joint_names}
+    takes = []
+    for number in range(DANCE_TAKES):
+        channels = {}
+        for key, names in named.items():
+            whole = dance.channel(key)
+            count = len(whole.values)
+            rows = slice(number * count // DANCE_TAKES, (number + 1) * count // DANCE_TAKES)
+            channels[key] = type(whole)(whole.time_ns[rows], whole.values[rows], names)
+        takes.append(Take(f"{dance.name}_{number}", channels))
+    return takes
+
+
 _JOINTS = {"state", "action"}
 _BODY = {"velocity", "torque", "imu", "stamps"}
 _SITES = (
@@ -251,21 +273,21 @@ _SITES = (
         "G1 motions of 60 Hz as CSV of 36 columns",
         partial(_motions, 60.0),
         write_csv,
-        frozenset({"base", "state", "motion"}),
+        frozenset({"base", "state", "motion", "legs"}),
     ),
     Site(
         "motion_pkl",
         "G1 motions of 30 Hz as pickles in the layout of GMR",
         partial(_motions, 30.0),
         write_pickle,
-        frozenset({"base", "state", "motion"}),
+        frozenset({"base", "state", "motion", "legs"}),
     ),
     Site(
         "motion_npz",
         "G1 motions of 50 Hz as npz in the layout of BeyondMimic",
         partial(_motions, 50.0),
         write_npz,
-        frozenset({"base", "state", "motion", "velocity"}),
+        frozenset({"base", "state", "motion", "velocity", "legs"}),
     ),
     Site(
         "dance_csv",
@@ -273,6 +295,14 @@ _SITES = (
         _dance,
         write_csv,
         frozenset({"base", "state", "motion"}),
+    ),
+    # For mistakes of whole sets alone, so that the seeds of all others draw the sites they drew.
+    Site(
+        "dance_takes",
+        "the same dance cut into four takes",
+        _dance_takes,
+        write_csv,
+        frozenset({"legs"}),
     ),
 )
 SITES = {site.name: site for site in _SITES}

@@ -21,6 +21,7 @@ from corporeal.quality.batch import PATH_POINTS, Moments
 from corporeal.quality.batch import Synopsis as Synopsis
 from corporeal.quality.evidence.action_lag import action_lag_measures
 from corporeal.quality.evidence.arm_order import arm_order_measures
+from corporeal.quality.evidence.leg_order import leg_order_measures
 from corporeal.quality.evidence.motion import end_measures, stillness
 from corporeal.quality.evidence.pictures import PICTURE as PICTURE
 from corporeal.quality.evidence.pictures import median_view, picture_measures, pictures_of
@@ -213,6 +214,7 @@ def _measures(subject: Subject, path: Array | None) -> dict[str, float]:
         found["peak_force"] = force
     found |= action_lag_measures(subject)
     found |= arm_order_measures(subject)
+    found |= leg_order_measures(subject)
     return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
 

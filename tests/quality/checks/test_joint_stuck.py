@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.quality.reaching import G1, POSITION, altered, changed, column, reaching, table, without
 
 from corporeal.errors import NotAssessed
+from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
 from corporeal.quality.checks.joint_stuck import CHECK
 
@@ -143,3 +145,16 @@ def test_a_hand_whose_bus_died_before_it_closed_is_found() -> None:
     found = list(CHECK.find(Subject(changed(table(), joint_position=tremble))))
     assert [each.frames[0][1] for each in found] == [360]
     assert abs(found[0].frames[0][0] - 90) <= 2
+
+
+def test_a_hand_that_is_held_for_some_rows_all_along_is_not_stuck(shared_data: Path) -> None:
+    dataset = open_dataset(shared_data / "lerobot" / "g1_inspire_v21_part")
+    recording = dataset.open(6)
+    (names,) = [s.spec.names for k, s in recording.signals.items() if k == "observation.state"]
+    assert names is not None
+    hands = [number for number, name in enumerate(names) if "Hand" in name]
+
+    def hold(values: np.ndarray) -> None:
+        values[:, hands] = values[np.arange(len(values)) // 3 * 3][:, hands]
+
+    assert list(CHECK.find(Subject(changed(recording, joint_position=hold)))) == []

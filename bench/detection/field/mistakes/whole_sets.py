@@ -92,6 +92,64 @@ def sign_wrong_in_all(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
     return changed, _all(takes, STATE, columns=(channel.names[column],))
 
 
+_LEGS = ("hip", "knee", "ankle")
+
+
+@mistake({"leg_order_wrong", "joint_names_wrong"}, {"legs"})
+def legs_exchanged_in_all(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
+    """Left and right leg are exchanged in every take."""
+    del rng
+    names = takes[0].channel(STATE).names
+    order = np.arange(len(names))
+    for place, name in enumerate(names):
+        side, _, rest = name.partition("_")
+        if any(part in rest for part in _LEGS):
+            order[place] = names.index(f"{'right' if side == 'left' else 'left'}_{rest}")
+    return [_everywhere(take, order) for take in takes], _all(takes, STATE)
+
+
+@mistake({"leg_order_wrong"}, {"legs"})
+def leg_sign_wrong_in_all(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
+    """One joint of a leg turns the other way in every stream of every take."""
+    channel = takes[0].channel(STATE)
+    column = int(rng.choice(travelling(channel, *_LEGS)))
+    factors = np.ones(len(channel.names))
+    factors[column] = -1
+    changed = [_scaled(take, factors) for take in takes]
+    return changed, _all(takes, STATE, columns=(channel.names[column],))
+
+
+@mistake({"leg_order_wrong"}, {"legs"})
+def two_leg_joints_exchanged_in_all(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
+    """Two joints of a leg are exchanged in every stream of every take."""
+    channel = takes[0].channel(STATE)
+    moving = travelling(channel, *_LEGS)
+    pairs = [
+        (one, two)
+        for one in moving
+        for two in moving
+        if one < two and channel.names[one][:4] == channel.names[two][:4]
+    ]
+    if not pairs:
+        raise CannotPlantError("no two joints of one leg move")
+    one, two = pairs[int(rng.integers(len(pairs)))]
+    order = np.arange(len(channel.names))
+    order[[one, two]] = two, one
+    changed = [_everywhere(take, order) for take in takes]
+    return changed, _all(takes, STATE, columns=(channel.names[one], channel.names[two]))
+
+
+@mistake({"leg_order_wrong"}, {"legs"})
+def waist_sign_wrong_in_all(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
+    """One joint of the waist turns the other way in every stream of every take."""
+    channel = takes[0].channel(STATE)
+    column = int(rng.choice([n for n, name in enumerate(channel.names) if "waist" in name]))
+    factors = np.ones(len(channel.names))
+    factors[column] = -1
+    changed = [_scaled(take, factors) for take in takes]
+    return changed, _all(takes, STATE, columns=(channel.names[column],))
+
+
 @mistake({"angles_in_degrees", "joint_beyond_limit"}, {"state", "action", "table"})
 def degrees_in_all(takes: Takes, rng: Rng) -> tuple[Takes, Mark]:
     """The whole set is in degrees."""
@@ -231,6 +289,10 @@ MISTAKES: tuple[Mistake, ...] = (
     two_joints_exchanged_in_all,
     arms_exchanged_in_all,
     sign_wrong_in_all,
+    legs_exchanged_in_all,
+    leg_sign_wrong_in_all,
+    two_leg_joints_exchanged_in_all,
+    waist_sign_wrong_in_all,
     degrees_in_all,
     gravity_reversed_in_all,
     quaternions_of_another_order,

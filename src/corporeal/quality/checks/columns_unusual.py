@@ -140,6 +140,8 @@ CHECK = Check(
     topic="sets",
     severity="fail",
     scope="batch",
-    explains=("joint_beyond_limit", "hand_too_fast", "self_collision", "joint_order_wrong"),
+    explains=("joint_beyond_limit", "hand_too_fast", "self_collision"),
+    # What the body tells of the order of an episode's joints, whichever columns it takes it for.
+    spoils=("joint_order_wrong", "leg_order_wrong"),
     formerly=("joint_order_is_usual",),
 )

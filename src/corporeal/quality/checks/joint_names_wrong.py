@@ -41,7 +41,9 @@ def _twice(track: Track) -> Findings:
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
         message = f"{track.label} has {len(twice)} names more than once: {some_of(twice)}"
-        yield Finding(message, stream=track.label, value=float(len(twice)), limit=0.0)
+        yield Finding(
+            message, stream=track.label, columns=tuple(twice), value=float(len(twice)), limit=0.0
+        )
 
 
 def _another_robot(track: Track, robot: Embodiment) -> Findings:
@@ -86,6 +88,7 @@ def _another_order(track: Track, robot: Embodiment, min_joints: int, margin: flo
                 f"{some_of(stated)} of {track.label} are beyond their limits as they are named, "
                 f"and within them if the columns are {what}",
                 stream=track.label,
+                columns=tuple(stated),
                 value=float(len(stated)),
                 limit=float(min_joints),
             )
@@ -143,5 +146,6 @@ CHECK = Check(
     severity="fail",
     rests_on=("robot",),
     unit="joints",
+    explains=("joint_beyond_limit",),
     formerly=("joint_names",),
 )

@@ -8,17 +8,18 @@ from corporeal.errors import NotAssessed
 from corporeal.quality.batch import Batch, Synopsis
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.evidence.arm_order import PREFIX, UNNATURAL
-from corporeal.words import counted, listed, some_of
+from corporeal.quality.evidence.order_changes import (
+    Ranked,
+    columns_in,
+    rank_changes,
+    rivals_of,
+)
+from corporeal.words import counted, listed
 
-# A change that gains this share of the best one is named beside it.
-RIVAL = 0.8
-MOST_RIVALS = 2
 # A single episode is odd among so many natural ones.
 MOSTLY = 0.75
 # So many that are odd in the same way are odd for the same reason.
 LEAST_ALIKE = 2
-Ranked = list[tuple[str, float]]
-"""Changes with what they gain, the best first."""
 
 
 def find(
@@ -76,11 +77,11 @@ def _of_the_set(known: Sequence[Synopsis], ranked: Ranked, limit: float, least: 
     where = "the whole set" if len(hit) == len(known) else "most of the set"
     return Finding(
         f"order or sign of joints is wrong in {where}: {change}, in {len(hit)} of {len(known)} "
-        f"episodes alike; read so, the arms are natural{_rivals(ranked)}",
+        f"episodes alike; read so, the arms are natural{rivals_of(ranked)}",
         value=gain,
         limit=limit,
         episodes=tuple(each.index for each in hit),
-        columns=_named(hit[0], change),
+        columns=columns_in(hit[0], change),
     )
 
 
@@ -93,11 +94,11 @@ def _of_some(episodes: Sequence[Synopsis], limit: float) -> Finding:
     where = f"episode{'' if one else 's'} {listed(map(str, indices))}{'' if one else ' alike'}"
     return Finding(
         f"order or sign of joints looks wrong in {where}: {change}; read so, the arms are "
-        f"natural{_rivals(ranked)}",
+        f"natural{rivals_of(ranked)}",
         value=gain,
         limit=limit,
         episodes=tuple(indices),
-        columns=_named(episodes[0], change),
+        columns=columns_in(episodes[0], change),
     )
 
 
@@ -127,27 +128,8 @@ def _alike(odd: Sequence[Synopsis], min_gain: float) -> list[Synopsis]:
     return most if len(most) >= LEAST_ALIKE and 2 * len(most) > len(odd) else []
 
 
-def _named(episode: Synopsis, change: str) -> tuple[str, ...]:
-    """The columns of which the words for a change speak; none where it is a whole arm."""
-    words = set(change.split())
-    return tuple(name for name in episode.names if name in words)
-
-
-def _rivals(ranked: Ranked) -> str:
-    """What explains it nearly as well."""
-    gain = ranked[0][1]
-    rivals = [other for other, also in ranked[1 : 1 + MOST_RIVALS] if also > RIVAL * gain]
-    return f"; it may also be that {some_of(rivals)}" if rivals else ""
-
-
 def _ranked(known: Sequence[Synopsis], share: float) -> Ranked:
-    """Changes with what they gain in at least this share of the episodes, the best first."""
-    names = set().union(*(each.measures for each in known)) - {UNNATURAL}
-    gains = {}
-    for name in (name for name in names if name.startswith(PREFIX)):
-        own = [each.measures.get(name, 0.0) for each in known]
-        gains[name.removeprefix(PREFIX)] = float(np.quantile(own, 1 - share))
-    return sorted(gains.items(), key=lambda each: (-each[1], each[0]))
+    return rank_changes(known, share, prefix=PREFIX, besides=UNNATURAL)
 
 
 CHECK = Check(
@@ -155,5 +137,5 @@ CHECK = Check(
     topic="sets",
     severity="quarantine",
     scope="batch",
-    explains=("joint_beyond_limit", "hand_too_fast", "self_collision"),
+    explains=("joint_beyond_limit", "joint_names_wrong", "hand_too_fast", "self_collision"),
 )

@@ -10,6 +10,7 @@ from corporeal.embodiment.embodiment import Joint
 from corporeal.embodiment.joints import is_hand, limb_of
 from corporeal.quality.check import Check, Finding, Findings, drawn
 from corporeal.quality.evidence.columns import columns_of
+from corporeal.quality.evidence.held_columns import hold_of, longest_hold
 from corporeal.quality.evidence.joint_response import Response, response
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
@@ -48,6 +49,7 @@ def find(
     so columns that are no joint of the robot need a jump at the end as well, or a whole episode.
     A column that never repeats itself elsewhere and jumps when it thaws is frozen in any unit; so
     is a hand that repeats itself longer than it ever rested, through most of its target's travel.
+    A column that is held for some rows all along must stand for twice that longer.
     A joint that only trembles in place while its target goes `min_left_behind` away, as no other
     time in the episode, has lost power: that asks for a human, since something may have held it.
 
@@ -63,9 +65,10 @@ def find(
     least = max(4, round(min_s / answer.state.period_s))
     still = np.abs(np.diff(values, axis=0)) <= exact
     frozen = set()
+    held = _held(subject, answer, values)
     for column, name in enumerate(answer.names):
         error = np.abs(targets[:, column] - values[:, column])
-        rests = _runs(still[:, column], least)
+        rests = _runs(still[:, column], least + held[column])
         for first, stop in rests:
             outside = np.ones(len(error), bool)
             outside[first:stop] = False
@@ -88,6 +91,24 @@ def find(
             asked = float(np.ptp(targets[first:stop, column]))
             lost = _finding(answer, column, first, stop, asked, min_left_behind)
             yield replace(lost, severity="quarantine")
+
+
+def _held(subject: Subject, answer: Response, values: Array) -> list[int]:
+    """For how many rows each column stands without being stuck: twice those that it is held for.
+
+    The columns of hands come by one message: what holds for most of them holds for all.
+    """
+    longest = longest_hold(answer.state)
+    holds = [hold_of(values[:, column], column, longest) for column in range(values.shape[1])]
+    robot = subject.recording.embodiment
+    rows = [0.0 if hold is None else hold.rows for hold in holds]
+    of_hands = [hold.rows for hold, name in zip(holds, answer.names, strict=True)
+                if hold is not None and is_hand(name, robot)]  # fmt: skip
+    usual = float(np.median(of_hands)) if of_hands else 0.0
+    return [
+        round(2 * (max(own, usual) if is_hand(name, robot) else own))
+        for own, name in zip(rows, answer.names, strict=True)
+    ]
 
 
 def _runs(still: Flags, least: int) -> list[tuple[int, int]]:

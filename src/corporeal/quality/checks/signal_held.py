@@ -1,38 +1,24 @@
 """What a sensor measures is new in every row while it moves."""
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from corporeal.errors import NotAssessed
 from corporeal.quality.check import Check, Finding, Findings, drawn
+from corporeal.quality.evidence.held_columns import (
+    FEWEST,
+    HeldColumn,
+    hold_of,
+    longest_hold,
+)
 from corporeal.quality.evidence.time import repeats
 from corporeal.quality.subject import Subject
 from corporeal.schema import roles
 from corporeal.signal.grid import bridge_gaps
-from corporeal.signal.track import Array, Track
+from corporeal.signal.track import Track
 from corporeal.words import some_of
 
-# A step this many times the resolution is motion: a slow sensor with coarse steps goes one by one.
-COARSE = 4.0
-# Two such steps farther apart than this, in rows and in seconds, do not belong to one motion.
-LONGEST, LONGEST_S = 12, 0.3
-# So many steps of motion tell the rhythm, of a column with so many values.
-FEWEST, LEVELS = 12, 20
-# Of one motion: neighbouring steps that go the same way. Of a held one: steps right after a step.
-ONWARD, FRESH = 0.6, 0.2
 # So many rows that repeat as a whole are another check's to report.
 ROWS = 0.2
-
-
-@dataclass(frozen=True, eq=False)
-class HeldColumn:
-    """A column that is held: for how many rows as a rule, and where it then steps."""
-
-    column: int
-    rows: float
-    steps: NDArray[np.int64]
 
 
 def find(subject: Subject, *, max_rows: float = 2.0, max_hold_s: float = 0.2) -> Findings:
@@ -40,7 +26,8 @@ def find(subject: Subject, *, max_rows: float = 2.0, max_hold_s: float = 0.2) ->
 
     Only steps of several times the resolution count, one after the other in the same direction: a
     slow motion that a coarse sensor shows in single steps is not held. Columns that are held for
-    `max_hold_s` or longer ask for a human; shorter holds are a note.
+    `max_hold_s` or longer ask for a human. Shorter holds are a note alone: at 30 Hz a hand that is
+    held for three to five rows (0.1 to 0.17 s) is told and accepted, for six it is quarantined.
 
     Why: the sensor is read more slowly than the table says, so most rows show an old value; speeds
     worked out from them are zero, then far too large.
@@ -52,7 +39,7 @@ def find(subject: Subject, *, max_rows: float = 2.0, max_hold_s: float = 0.2) ->
     for track in tracks:
         values = bridge_gaps(track.values)
         moving = np.ptp(values, axis=0) > 0
-        longest = _longest(track)
+        longest = longest_hold(track)
         holds = [
             hold
             for column in np.flatnonzero(moving).tolist()
@@ -69,39 +56,6 @@ def _is_measured(track: Track) -> bool:
     return spec.group == "observations" and spec.rate_hz is not None and len(track) >= 3 * FEWEST
 
 
-def _longest(track: Track) -> int:
-    """The most rows between two steps of one motion: a quick table holds a slow sensor longer."""
-    return max(LONGEST, round(LONGEST_S / track.period_s)) if track.period_s > 0 else LONGEST
-
-
-def hold_of(values: Array, column: int, longest: int = LONGEST) -> HeldColumn | None:
-    """How long the values (T,) of a column are held while it moves; None where they are not.
-
-    Steps more than `longest` rows apart belong to two motions.
-    """
-    steps = np.diff(values)
-    changed = steps != 0
-    # Whatever changes in most rows is not held; this spares the rest for nearly all columns.
-    if float(changed.mean()) > 0.6 or int(changed.sum()) < FEWEST:
-        return None
-    sizes = np.abs(steps[changed])
-    if len(np.unique(values)) < LEVELS:
-        return None
-    large = np.flatnonzero(np.abs(steps) > COARSE * float(np.quantile(sizes, 0.05)))
-    if len(large) < FEWEST:
-        return None
-    rows = np.diff(large)
-    together = rows <= longest
-    onward = np.sign(steps[large[1:]]) == np.sign(steps[large[:-1]])
-    together &= onward | (rows == 1)
-    apart = rows[together]
-    if len(apart) < FEWEST or float(onward[rows <= longest].mean()) < ONWARD:
-        return None
-    if float((apart == 1).mean()) > FRESH:
-        return None
-    return HeldColumn(column, float(np.median(apart)), large)
-
-
 def _finding(track: Track, holds: list[HeldColumn], max_rows: float, max_hold_s: float) -> Finding:
     rows = float(np.median([hold.rows for hold in holds]))
     seconds = rows * track.period_s
@@ -116,7 +70,7 @@ def _finding(track: Track, holds: list[HeldColumn], max_rows: float, max_hold_s:
         frames=tuple(
             (int(before) + 1, int(after) + 1)
             for before, after in zip(longest.steps[:-1], longest.steps[1:], strict=True)
-            if max_rows < after - before <= _longest(track)
+            if max_rows < after - before <= longest_hold(track)
         )[:200],
         value=rows,
         limit=max_rows,

@@ -44,11 +44,12 @@ OWN_AXES = 0.5
 
 
 @dataclass(frozen=True)
-class ArmChange:
-    """Columns of the arms as they may have to be read: pairs exchanged, or signs turned round."""
+class OrderChange:
+    """Columns of a limb as they may have to be read: pairs exchanged, or signs turned round."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     turned: tuple[str, ...] = ()
+    limb: str = "arm"
 
     def __str__(self) -> str:
         if self.turned:
@@ -59,7 +60,7 @@ class ArmChange:
             )
         pairs = [f"{one} with {other}" for one, other in self.pairs]
         if len(pairs) > 2:
-            return "the left and the right arm are exchanged"
+            return f"the left and the right {self.limb} are exchanged"
         return f"{' and '.join(pairs)} are exchanged"
 
 
@@ -79,7 +80,7 @@ class Arms:
 
 
 @once_per_subject
-def arm_order_gains(subject: Subject) -> tuple[float, dict[ArmChange, float]]:
+def arm_order_gains(subject: Subject) -> tuple[float, dict[OrderChange, float]]:
     """How unnatural the arms are as they stand, and what every change would gain.
 
     People and robots keep their elbows below and outside the shoulders when they begin, their
@@ -101,11 +102,11 @@ def arm_order_gains(subject: Subject) -> tuple[float, dict[ArmChange, float]]:
         raise NotAssessed(f"{posture.label} has {len(posture)} samples; it needs {POSTURES}")
     chosen = np.linspace(0, len(posture) - 1, POSTURES).astype(int)
     q = np.asarray(bridge_gaps(posture.q[chosen]))
-    kept, variants = _variants(len(arms.columns[0]))
+    kept, variants = variants_of(len(arms.columns[0]))
     looks = _looks(arms, q, variants)
     plain = _cost(looks[0][0], looks[1][0])
     gains = {}
-    for change, left, right in _changes(arms, kept):
+    for change, left, right in changes_of(arms.names, kept, "arm"):
         gains[change] = plain - _cost(looks[0][left], looks[1][right])
     first, along, beyond = (looks[0][0] + looks[1][0])[:3]
     return float(first + along + beyond), gains
@@ -164,10 +165,10 @@ def _arms(robot: Embodiment) -> Arms:
     return arms
 
 
-def _variants(count: int) -> tuple[list[tuple[int, ...]], list[Array]]:
-    """Ways to read the columns of both arms at once, as matrices (2 J, 2 J): the first as it is.
+def variants_of(count: int) -> tuple[list[tuple[int, ...]], list[Array]]:
+    """Ways to read the columns of both limbs at once, as matrices (2 J, 2 J): the first as it is.
 
-    With each the joints that it is about: one is turned round, two are exchanged, none: the arms.
+    With each the joints that it is about: one is turned round, two are exchanged, none: the limbs.
     """
     kept: list[tuple[int, ...]] = []
     matrices = [np.eye(2 * count)]
@@ -187,24 +188,31 @@ def _variants(count: int) -> tuple[list[tuple[int, ...]], list[Array]]:
     return kept, matrices
 
 
-def _changes(arms: Arms, kept: list[tuple[int, ...]]) -> list[tuple[ArmChange, int, int]]:
-    """Every change with the variants that the left and the right arm have in it."""
-    found: list[tuple[ArmChange, int, int]] = []
-    left, right = arms.names
+def changes_of(
+    names: tuple[tuple[str, ...], tuple[str, ...]], kept: list[tuple[int, ...]], limb: str
+) -> list[tuple[OrderChange, int, int]]:
+    """Every change with the variants that the left and the right limb have in it."""
+    found: list[tuple[OrderChange, int, int]] = []
+    left, right = names
     for number, joints in enumerate(kept, start=1):
         if not joints:
-            found.append((ArmChange(pairs=tuple(zip(left, right, strict=True))), number, number))
+            sides = tuple(zip(left, right, strict=True))
+            found.append((OrderChange(pairs=sides, limb=limb), number, number))
             continue
         own, other = tuple(left[j] for j in joints), tuple(right[j] for j in joints)
         if len(joints) == 1:
             changes = (
-                ArmChange(turned=own),
-                ArmChange(turned=other),
-                ArmChange(turned=own + other),
+                OrderChange(turned=own),
+                OrderChange(turned=other),
+                OrderChange(turned=own + other),
             )
         else:
             one, two = (own[0], own[1]), (other[0], other[1])
-            changes = ArmChange(pairs=(one,)), ArmChange(pairs=(two,)), ArmChange(pairs=(one, two))
+            changes = (
+                OrderChange(pairs=(one,)),
+                OrderChange(pairs=(two,)),
+                OrderChange(pairs=(one, two)),
+            )
         places = ((number, 0), (0, number), (number, number))
         found += [(change, *place) for change, place in zip(changes, places, strict=True)]
     return found
