@@ -99,6 +99,7 @@ def test_the_summary_has_every_baseline_at_the_same_size() -> None:
     assert {sizes[name] for name in sizes if name != "all"} == {6}
     assert {"random", "shortest", "success", "random, as long as the chosen"} <= sizes.keys()
     assert {each.trait for each in summary.groups} == {"task", "operator", "object"}
+    assert summary.reasons == (("others of its task rank higher", 6),)
     hidden = summarise(choice, hidden=("operator",))
     assert {each.trait for each in hidden.groups} == {"task", "object"}
 

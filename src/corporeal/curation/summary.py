@@ -147,4 +147,5 @@ def _unseen(counts: Counter[tuple[str, ...]]) -> float:
 
 def _kind(reason: str) -> str:
     """A reason without what is different in each."""
-    return reason.removeprefix("left out: ").split(";")[0].split(":")[0].split(" of ")[0]
+    plain = reason.removeprefix("left out: ").split(";")[0].split(":")[0]
+    return plain.split(" of ")[0] if " copy of " in plain else plain
