@@ -36,17 +36,17 @@ _COST_METHODS = ("duplicates", "consistency", "deminf", "diversity", "shortest")
 
 def read_set(path: Path) -> list[Demonstration]:
     """Every demonstration that has a state; others are left out."""
-    found = []
+    episodes: list[Demonstration] = []
     try:
         dataset = open_dataset(path)
     except CorporealError:
-        return found
+        return episodes
     for number in dataset.episodes:
         try:
-            found.append(read_demonstration(Subject(dataset.open(number))))
+            episodes.append(read_demonstration(Subject(dataset.open(number))))
         except (CorporealError, OSError):
             continue
-    return found
+    return episodes
 
 
 def sets_below(root: Path) -> Iterator[tuple[str, list[Demonstration]]]:
@@ -154,7 +154,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000, help="demonstrations of the cost")
     parser.add_argument("--out", type=Path, default=Path("out/bench_curation.json"))
     asked = parser.parse_args()
-    rows, first = [], None
+    rows: list[dict[str, Any]] = []
+    first: list[Demonstration] | None = None
     for name, episodes in sets_below(asked.data):
         usual = list(make_pool(episodes).episodes)
         first = first or usual
