@@ -15,7 +15,6 @@ export interface PanelButton {
 }
 
 const rowHeight = 84;
-const stopHeight = 104;
 
 /** What the panel offers now: only what this robot can do, and what a press would come to. */
 export function buttonsOf(state: HostState | null, welcome: Welcome | null): PanelButton[] {
@@ -28,6 +27,8 @@ export function buttonsOf(state: HostState | null, welcome: Welcome | null): Pan
     last.push(state?.state === "kneeling" ? ["stand", "Stand up"] : ["kneel", "Kneel"]);
   if (welcome?.policy)
     last.push(driver === "policy" ? ["human", "Take over"] : ["policy", "Hand over to the policy"]);
+  // With nothing between, stop has that room, too.
+  const top = last.length ? 526 : 434;
   return [
     ...row(
       250,
@@ -45,7 +46,14 @@ export function buttonsOf(state: HostState | null, welcome: Welcome | null): Pan
     ),
     ...row(434, ...last),
     // Stop is the largest, and at the bottom, where a hand is.
-    { command: "stop", label: "STOP", x: 16, y: 526, width: PANEL.width - 44, height: stopHeight },
+    {
+      command: "stop",
+      label: "STOP",
+      x: 16,
+      y: top,
+      width: PANEL.width - 44,
+      height: PANEL.height - 10 - top,
+    },
   ];
 }
 

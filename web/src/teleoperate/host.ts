@@ -111,7 +111,7 @@ export function adviceOf(state: HostState, device: string): string {
   const cause = state.cause ? `${sentence(state.cause)} ` : "";
   if (state.state === "stopped") return `${cause}Let go of the clutch, then reset.`;
   if (state.state === "hold") return `${cause}Engage to go on.`;
-  if (state.state === "kneeling") return `${cause}Stand brings the robot up again.`;
+  if (state.state === "kneeling") return `${cause}Stand up brings the robot up again.`;
   if (state.driver === "policy")
     return "The policy drives. Take up the clutch, or press Take over.";
   if (state.state === "engaged") return "The robot's hand follows yours.";
