@@ -37,7 +37,7 @@ _FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
 _DRAWN = """() => [...document.querySelectorAll('[data-tile]')].every(
   (tile) => !/loading|not yet/.test(tile.textContent))"""
 _PAGES = ("/", "/episodes", "/episodes?view=grid", "/labels", "/labels/queues",
-          "/labels/submitted", "/labels/people", "/review", "/review/demo", "/releases",
+          "/labels/submitted", "/labels/people", "/review", "/releases",
           "/releases/new", "/compare", "/calibrations", "/operators", "/floor", "/campaigns",
           "/dashboards", "/dashboards/quality", "/dashboards/coverage", "/live", "/guide",
           "/accounts", "/nothing")  # fmt: skip

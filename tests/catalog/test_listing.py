@@ -310,6 +310,8 @@ def test_hostile_names_find_nothing_and_harm_nothing(database: Database) -> None
         ("score.smoth > 0.5", "part of the score 'smoth'. Did you mean smooth?"),
         ("protocol = pik", "no episode has the protocol 'pik'. Did you mean pick?"),
         ("file = y.h5", "no episode has the file 'y.h5'. Did you mean x.h5?"),
+        ("roboot fell", "no episode mentions 'roboot'. Did you mean robot?"),
+        ("#999", "no episode has the number #999. The highest is #60."),
     ],
 )
 def test_a_name_that_no_episode_has_is_an_error(
@@ -327,7 +329,7 @@ def test_a_name_that_could_be_there_finds_nothing(database: Database) -> None:
     _fill(database, _entries(random.Random(5), 20))
     with database.read() as connection:
         # Nobody has failed yet, no check of that name found anything, no batch was stated.
-        for query in ("failure = drop", "has finding robot_fell", "batch = monday", "zebra",
+        for query in ("failure = drop", "has finding robot_fell", "batch = monday",
                       "task ~ zebra", "protocol = pick and score > 2"):  # fmt: skip
             assert count_episodes(connection, query) == 0, query
 

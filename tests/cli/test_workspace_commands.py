@@ -190,6 +190,10 @@ def test_the_audit_log_tells_what_happened_and_shows_tampering(
 
 def test_a_release_is_named_for_its_lineage_as_for_its_export(lab: Path) -> None:
     plain = json.loads(_good("lineage", "small@1.0.0", "--workspace", lab, "--json"))
+    newest = json.loads(_good("lineage", "small", "--workspace", lab, "--json"))
+    assert newest == plain
+    log = json.loads(_good("audit", "log", "#1", "--workspace", lab, "--json"))
+    assert log["events"][0]["what"] == "ingest"
     full = json.loads(_good("lineage", "release:small@1.0.0", "--workspace", lab, "--json"))
     assert plain == full
     assert plain["edges"]

@@ -114,8 +114,7 @@ def test_a_wrong_query_is_refused_with_the_parsers_own_sentence(
 @pytest.mark.parametrize(
     "query",
     [
-        "1; drop table episode", "instruction ~ '%_*[?]'", "metadata.a.b.c = true",
-        "'; drop table episode; --'", "../../etc/passwd", "score > -1e308",
+        "instruction ~ '%_*[?]'", "score > -1e308",
         "task ~ '****************'",
     ],
 )  # fmt: skip
@@ -131,6 +130,10 @@ def test_a_strange_query_is_answered(client: TestClient, query: str) -> None:
         ('task = "\'; drop table episode; --"', "no episode has the task"),
         ("id = '../../etc/passwd'", "no episode has the id"),
         ('has finding "🙂"', "no check is called"),
+        ("1; drop table episode", "no episode mentions"),
+        ("'; drop table episode; --'", "no episode mentions"),
+        ("../../etc/passwd", "no episode mentions"),
+        ("metadata.a.b.c = true", "no episode has metadata.a.b.c"),
     ],
 )
 def test_a_name_that_nothing_has_is_refused(client: TestClient, query: str, answer: str) -> None:

@@ -74,7 +74,7 @@ def rig(
 def simulate(
     folder: Annotated[Path, argument("The folder to write into.")],
     seed: Annotated[int, option("Which station; the same number gives the same one.", min=0)] = 0,
-    board: Annotated[str, option("The board: a ready name, or a document.")] = "charuco_a4",
+    board: Annotated[str, option("The board: a built-in name, or a document.")] = "charuco_a4",
     bump: _Bump = None,
     warm_min: Annotated[float, option("Minutes that the cameras have run.", min=0)] = 0.0,
     look: Annotated[

@@ -164,6 +164,11 @@ class LazyGroup(TyperGroup):
         sys.stderr.write(f"corporeal {name} is now: corporeal {group_name} {present}\n")
         return stand_in.load().commands[present]
 
+    def resolve_command(self, context: Any, arguments: list[str]) -> Any:
+        """The command that is called; one of a former name says in its errors what it is now."""
+        name, command, rest = super().resolve_command(context, arguments)
+        return (" ".join(FORMER[name]) if name in FORMER else name), command, rest
+
     def format_help(self, *arguments: Any) -> None:
         """Write the help with the title of every command, the groups last in their panel."""
         for command in self.lazy_commands:

@@ -91,8 +91,10 @@ def print_queues(found: Sequence[QueueProgress], held: Sequence[LabelTask]) -> N
         page.print("next: a lead accepts what is submitted: corporeal annotate accept TASK")
 
 
-def print_coverage(found: LabelCoverage, people: Sequence[Mapping[str, Any]]) -> None:
-    """Which episodes are annotated, what the others lack, who has qualified."""
+def print_coverage(
+    found: LabelCoverage, people: Sequence[Mapping[str, Any]], numbers: Mapping[str, int]
+) -> None:
+    """Which episodes are annotated, what the others lack, by their numbers; who has qualified."""
     page = console()
     total = len(found.annotated) + len(found.missing)
     page.print(
@@ -101,7 +103,7 @@ def print_coverage(found: LabelCoverage, people: Sequence[Mapping[str, Any]]) ->
         style="" if found.missing else "green",
     )
     for name, why in found.missing[:_MOST]:
-        page.print(Text(f"{name}: {why}"))
+        page.print(Text(f"#{numbers[name]}: {why}" if name in numbers else f"{name}: {why}"))
     if len(found.missing) > _MOST:
         page.print(f"and {len(found.missing) - _MOST} more")
     for each in people:

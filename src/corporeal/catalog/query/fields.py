@@ -61,6 +61,12 @@ _SHOWN_PARTS = {
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.([A-Za-z_][A-Za-z0-9_-]*|[0-9]{1,4}))*")
 _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
 
+# What pages and tables call a field, and people call it after them.
+_MEANT = {
+    "outcome": "failure, or success = true", "finding": "has finding", "release": "in release",
+    "duration": "duration_s", "date": "recorded", "length": "duration_s", "tags": "tag",
+    "success_rate": "success", "person": "operator", "name": "number, or file",
+}  # fmt: skip
 SIGNS: dict[FieldKind, tuple[str, ...]] = {
     "text": ("=", "!=", "~"),
     "reference": ("=", "!=", "~"),
@@ -110,5 +116,6 @@ def expected_fields(name: str) -> str:
     """What a message lists when there is no such field, with the nearest name if one is near."""
     shown = [*sorted(WHOLE), *_SHOWN_PARTS.values()]
     close = difflib.get_close_matches(name, shown, n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
+    meant = _MEANT.get(name.lower()) or (close[0] if close else None)
+    hint = f" (did you mean {meant}?)" if meant else ""
     return f"one of the fields {', '.join(shown)}{hint}"

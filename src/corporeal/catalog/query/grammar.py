@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from datetime import UTC, datetime, timedelta
@@ -79,10 +80,12 @@ def read_value(field: Field, word: QueryToken) -> Value | None:
     return word.text if choices is None or word.text in choices else None
 
 
-def expected_value(field: Field) -> str:
-    """What a message says of the values that a field can have."""
+def expected_value(field: Field, got: str = "") -> str:
+    """What a message says of the values that a field can have, with the nearest to what it got."""
     if field.name in CHOICES:
-        return f"one of {', '.join(CHOICES[field.name])}"
+        close = difflib.get_close_matches(got.lower(), CHOICES[field.name], n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        return f"one of {', '.join(CHOICES[field.name])}{hint}"
     return {
         "date": "a date such as 2026-11-01 or 2026-11-01T08:30, from 1970 to 2261",
         "number": "a number",
@@ -285,7 +288,7 @@ class _Parser:
     def _value(self, field: Field) -> Value:
         value = read_value(field, self._now)
         if value is None:
-            raise self._wrong(expected_value(field))
+            raise self._wrong(expected_value(field, self._now.text))
         self.place += 1
         is_check = field.name == "not_assessed" and isinstance(value, str)
         return present_name(str(value)) if is_check else value

@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Connection, exists, literal, select
+from sqlalchemy import Connection, exists, func, literal, select
 
 from corporeal.catalog.database import CatalogError
-from corporeal.catalog.query.condition import SEVERAL_COLUMNS
-from corporeal.catalog.query.dialect import begins
+from corporeal.catalog.query.condition import SEVERAL_COLUMNS, condition_sql
+from corporeal.catalog.query.dialect import begins, json_kind
 from corporeal.catalog.query.fields import CHOICES, Field, find_field
 from corporeal.catalog.query.search import leading_columns
 from corporeal.catalog.query.tree import (
@@ -22,11 +22,12 @@ from corporeal.catalog.query.tree import (
     HasFinding,
     HasStream,
     InRelease,
+    Mentions,
     Not,
     OneOf,
     Or,
 )
-from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM
+from corporeal.catalog.tables import EPISODE, FINDING, GOVERNS, RELEASE, SCORE, STREAM, TAG
 from corporeal.quality.check import checks, present_name
 
 _MOST_SHOWN = 8
@@ -51,6 +52,8 @@ def check_names(connection: Connection, condition: Condition | None, *, all_of: 
     once is looked up; a query that finds nothing is worth the rest.
     """
     for clause in _clauses(condition):
+        if all_of:
+            _check_unnamed(connection, clause)
         for what, name, column in _names(clause):
             if all_of or column.name in leading_columns(column.table):
                 _check_name(connection, what, name, column)
@@ -107,6 +110,59 @@ def _value_name(field: Field, value: str) -> Iterator[tuple[str, str, Any]]:
         yield field.name, value, EPISODE.c[field.column]
 
 
+def _check_unnamed(connection: Connection, clause: Clause) -> None:
+    """A plain word, a number, or a key of the metadata, which no list of names has."""
+    field = find_field(getattr(clause, "field", ""))
+    if isinstance(clause, Mentions):
+        _check_word(connection, clause.text)
+    elif field is not None and field.group == "metadata":
+        _check_key(connection, str(field.part))
+    elif isinstance(clause, Comparison) and (clause.field, clause.operator) == ("number", "="):
+        highest = connection.execute(select(func.max(EPISODE.c.number))).scalar_one()
+        same = select(EPISODE.c.id).where(EPISODE.c.number == clause.value)
+        if highest is not None and connection.execute(same).first() is None:
+            raise CatalogError(
+                f"no episode has the number #{clause.value}. The highest is #{highest}."
+            )
+
+
+def _check_word(connection: Connection, text: str) -> None:
+    """A word that stands nowhere; those of tasks, failures, findings and tags are suggested."""
+    some = select(EPISODE.c.id).where(condition_sql(Mentions(text))).limit(1)
+    if connection.execute(some).first() is not None:
+        return
+    columns = (EPISODE.c.task, EPISODE.c.failure, EPISODE.c.instruction, FINDING.c.check, TAG.c.tag)
+    there = {value for column in columns for value in _values(connection, column)}
+    if there:
+        names = {name.lower().replace("_", " ") for name in there | set(checks())}
+        known = sorted(names | {word for name in names for word in name.split()} | there)
+        close = difflib.get_close_matches(text.lower(), known, 1, 0.6)
+        hint = f"Did you mean {close[0]}?" if close else "Fields are asked like task = reach."
+        raise CatalogError(f"no episode mentions {text[:80]!r}. {hint}")
+
+
+def _check_key(connection: Connection, path: str) -> None:
+    """A key that no episode's metadata has; `not stated` must not look like `not so`."""
+    if connection.execute(
+        select(EPISODE.c.id).where(json_kind(path).is_not(None)).limit(1)
+    ).first():
+        return
+    notes = select(EPISODE.c.metadata).where(EPISODE.c.state != "erased").limit(_MOST_COMPARED)
+    known = {key for note in connection.execute(notes).scalars() for key in _keys(note)}
+    if known:
+        close = difflib.get_close_matches(path, sorted(known), 1, 0.5)
+        shown = ", ".join(sorted(key for key in known if "." not in key)[:_MOST_SHOWN])
+        hint = f"Did you mean metadata.{close[0]}?" if close else f"There are: {shown}."
+        raise CatalogError(f"no episode has metadata.{path[:80]}. {hint}")
+
+
+def _keys(note: Any, before: str = "") -> Iterator[str]:
+    """Every path to a value of a note: floor, variation.hand."""
+    for key, value in note.items() if isinstance(note, dict) else ():
+        yield f"{before}{key}"
+        yield from _keys(value, f"{before}{key}.")
+
+
 def _check_name(connection: Connection, what: str, name: str, column: Any) -> None:
     if name in _SAYS_NOTHING or (what == "check" and name in checks()):
         return
@@ -133,6 +189,10 @@ def _check_name(connection: Connection, what: str, name: str, column: Any) -> No
 
 
 def _known(connection: Connection, what: str, column: Any) -> list[str]:
-    values = select(column).distinct().where(column.is_not(None)).limit(_MOST_COMPARED)
-    names = {str(value) for value in connection.execute(values).scalars()}
+    names = _values(connection, column)
     return sorted(names | set(checks())) if what == "check" else sorted(names)
+
+
+def _values(connection: Connection, column: Any) -> set[str]:
+    values = select(column).distinct().where(column.is_not(None)).limit(_MOST_COMPARED)
+    return {str(value) for value in connection.execute(values).scalars()}

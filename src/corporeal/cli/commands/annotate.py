@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from corporeal.catalog.episodes import find_named
+from corporeal.catalog.episodes import find_named, numbers_of
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.label_files import bring_in, export, write_cards
 from corporeal.cli.label_predictions import bring_predictions, write_corrections
@@ -148,8 +148,10 @@ def propose(
             f"of two people, {told['without_proposal']} without the proposal",
         )
     )
+    called = {row.id: f"#{row.number}" for row in asked}
     for name, why in made.silent.items():
-        console().print(Text(f"{name}: no proposal: {why}", style="yellow"))
+        said = f"{called.get(name, name)}: no proposal: {why}"
+        console().print(Text(said, style="yellow"))
     console().print(f"next: corporeal studio {folder} and open Labels", soft_wrap=True)
 
 
@@ -227,12 +229,13 @@ def status(
         found = coverage_of(connection, rows, taxonomy=asked, people_only=people_only)
         names = {each.hash: each.reference for each in kept_taxonomies(connection)}
         passed = qualifications(connection)
+        numbers = numbers_of(connection, [name for name, _ in found.missing])
     people = [{"account": each.account, "taxonomy": names.get(each.taxonomy, each.taxonomy),
                "passed": each.passed, "at": each.at} for each in passed]  # fmt: skip
     if as_json:
         print_json(found.to_json() | {"qualifications": people})
     else:
-        print_coverage(found, people)
+        print_coverage(found, people, numbers)
     if found.missing:
         raise typer.Exit(1)
 

@@ -16,6 +16,7 @@ from corporeal.catalog.audit import (
 )
 from corporeal.catalog.audit import verify as breaks_in
 from corporeal.cli.command import Command, argument, group, option
+from corporeal.cli.full_name import full_name
 from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog
 from corporeal.labelling.labels import unexplained_labels
@@ -91,7 +92,7 @@ def note(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
 @app.command("log")
 def log(
     subject: Annotated[
-        str, argument("What to follow: episode:ID, release:NAME@VERSION, account:NAME.")
+        str, argument("An episode such as 4 or '#4', NAME@VERSION of a release, or account:NAME.")
     ],
     root: WorkspaceOption = None,
     as_json: AsJson = False,
@@ -101,6 +102,7 @@ def log(
     Example: [bold]corporeal audit log release:walks@1.0.0[/bold]
     """
     with read_catalog(root, "read") as connection:
+        subject = full_name(connection, subject)
         events = list(events_of(connection, subject))
     table = make_table("", "when", "who", "what", "why")
     for each in events:

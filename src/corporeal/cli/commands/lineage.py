@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.text import Text
-from sqlalchemy import Connection
 
-from corporeal.catalog.episodes import find_named
 from corporeal.catalog.workspace import Workspace
 from corporeal.cli.command import Command, argument, option
+from corporeal.cli.full_name import full_name
 from corporeal.cli.output import AsJson, print_result, stderr
 from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.errors import CorporealError
@@ -28,7 +27,9 @@ from corporeal.release.lineage import (
 def lineage(
     subject: Annotated[
         str,
-        argument("NAME@VERSION of a release, 4 or #4, model:NAME, document:HASH, or an export."),
+        argument(
+            "A release, NAME or NAME@VERSION; 4 or '#4'; model:NAME, document:HASH, an export."
+        ),
     ],
     episode: Annotated[
         str | None, option("With --row: the episode, by its number or its id.")
@@ -63,21 +64,12 @@ def _graph(
 ) -> LineageGraph:
     if row is None and episode is None:
         with workspace.database.read() as connection:
-            return lineage_of(connection, _full_name(connection, subject), depth=depth)
+            return lineage_of(connection, full_name(connection, subject), depth=depth)
     if row is None or episode is None:
         raise CorporealError("a row, got half of its address; expected --episode and --row.")
     number: int | str = int(episode) if episode.isdigit() else episode
     target = subject.removeprefix("release:")
     return history_of(trace_frame(workspace, target, number, row))
-
-
-def _full_name(connection: Connection, subject: str) -> str:
-    """The subject as the catalogue has it; NAME@VERSION alone is a release, as for export."""
-    if subject.startswith("episode:"):
-        return f"episode:{find_named(connection, subject.removeprefix('episode:')).id}"
-    if subject.removeprefix("#").isdigit():
-        return f"episode:{find_named(connection, subject).id}"
-    return f"release:{subject}" if "@" in subject and ":" not in subject else subject
 
 
 COMMAND = Command(lineage, panel="Release")

@@ -85,7 +85,7 @@ def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     with read_catalog(root, "read") as connection:
         found = [(each, progress_of(connection, each)) for each in reviews(connection)]
     table = make_table(
-        "review", "decided", "rejected", "unseen", "lot", "at most bad", "", "condition"
+        "review", "decided", "rejected", "unseen", "batch", "at most bad", "", "condition"
     )
     for review, progress in found:
         bound = progress.lot.most_bad
@@ -102,7 +102,7 @@ def list_all(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show(name: Name, root: WorkspaceOption = None, as_json: AsJson = False) -> None:
-    """Show the progress of a review, every decision, and the verdict on the lot.
+    """Show the progress of a review, every decision, and the verdict on the batch.
 
     Example: [bold]corporeal review show monday[/bold]
     """

@@ -1,4 +1,4 @@
-"""Events that signals show, and the pictures around them."""
+"""Events detected in the signals, and the pictures around them."""
 
 from __future__ import annotations
 

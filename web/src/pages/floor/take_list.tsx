@@ -64,7 +64,7 @@ function Rules({ take }: { take: Take }) {
           >
             <span aria-hidden>{kept === null ? "–" : kept ? "✓" : "✗"}</span> {name}
             <span className="spoken">
-              {kept === null ? ", not judged" : kept ? ", kept" : ", broken"}
+              {kept === null ? ", unchecked" : kept ? ", kept" : ", broken"}
             </span>
           </li>
         ))}

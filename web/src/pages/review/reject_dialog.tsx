@@ -13,7 +13,7 @@ export interface RejectDialogProps {
 
 const means: Record<string, string> = {
   fall: "The robot fell or was caught",
-  "task not done": "It did not do what it was told",
+  "task not done": "It did not do what the instruction says",
   "wrong label": "Instruction, task or outcome is not what one sees",
   camera: "A picture is dark, covered, frozen or missing",
   sync: "Pictures and motion are not at the same time",

@@ -85,7 +85,7 @@ function ReviewCard({ review }: { review: ReviewFacts }) {
         </p>
       </div>
       <div>
-        <span className={`chip ${lotChip(review.lot.state)}`}>lot {review.lot.state}</span>
+        <span className={`chip ${lotChip(review.lot.state)}`}>batch {review.lot.state}</span>
         <p className="muted">{review.lot.decided ? review.lot.words : review.plan.words}</p>
       </div>
       <Link className="button" href={`/review/${review.name}`}>
