@@ -8,10 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.catalog.entries import changed, entry
 from tests.operations.made_up import DAY_NS, fill, laboratory
 
 from corporeal.catalog.database import CatalogError, Database
-from corporeal.catalog.episodes import EpisodeEntry
+from corporeal.catalog.episodes import EpisodeEntry, add_episodes
 from corporeal.catalog.query import count_episodes
 from corporeal.operations.monitoring import measure_batch
 from corporeal.operations.monitoring.batch_line import (
@@ -21,8 +22,10 @@ from corporeal.operations.monitoring.batch_line import (
     find_grouping,
 )
 from corporeal.operations.outcome import OUTCOMES, Outcome, OutcomeGroup, compare_groups, stand_out
+from corporeal.operations.questions import demonstrations_per_hour
 from corporeal.operations.questions.compliance import find_gaps
 from corporeal.operations.questions.cost import CostAssumptions, compute_cost
+from corporeal.operations.questions.demonstrations_per_hour import read_paces
 from corporeal.operations.questions.failure_reasons import Source, count_failed, list_reasons
 from corporeal.operations.questions.failure_weeks import refusal_history
 from corporeal.operations.questions.score_spread import BINS, count_scores
@@ -128,6 +131,52 @@ def test_cost_is_time_at_work_over_what_was_kept(database: Database) -> None:
     good_hours = sum(each.row.duration_s or 0 for each in good) / 3600
     assert spent.per_accepted_hour is not None
     assert math.isclose(spent.per_accepted_hour, total / good_hours)
+
+
+def test_cost_has_parts_a_target_and_what_more_acceptance_saves(database: Database) -> None:
+    kept = fill(database, laboratory())
+    good = sum(outcome(each) == "accepted" for each in kept)
+    assumed = CostAssumptions(30, 10, 45, 5, 0.5, 2.0, 0.3)
+    with database.read() as connection:
+        spent = compute_cost(connection, read_scope(connection), assumed)
+    assert spent.parts["checking"] == pytest.approx(0.5 * len(kept))
+    assert spent.parts["annotation"] == pytest.approx(2.0 * good)
+    size = sum(each.row.bytes for each in kept)
+    assert spent.parts["storage"] == pytest.approx(0.3 * size / 1e9)
+    assert spent.total == pytest.approx(sum(spent.parts.values()))
+    share = good / len(kept)
+    assert spent.per_accepted_episode is not None
+    assert spent.needed_share(spent.per_accepted_episode) == pytest.approx(share)
+    assert spent.needed_share(2.0) is None, "the annotation alone costs as much"
+    saved = spent.saved_by(0.1)
+    rest = spent.per_accepted_episode - 2.0
+    assert saved == pytest.approx(rest - rest * share / (share + 0.1))
+
+
+def test_demonstrations_of_an_hour_are_counted_without_breaks(database: Database) -> None:
+    made = []
+    for number in range(40):
+        # Two minutes each, an hour of pause after the twentieth.
+        minute = 2 * number + (60 if number >= 20 else 0)
+        made.append(changed(
+            entry(number), station="s1", mode="teleoperation", duration_s=60.0,
+            recorded_ns=1_790_000_000 * 10**9 + minute * 60 * 10**9,
+            verdict="accepted" if number % 4 else "failed", state="recorded",
+        ))  # fmt: skip
+    made.append(changed(entry(90), station="s2", mode="synthetic", duration_s=60.0,
+                        recorded_ns=1_790_000_000 * 10**9))  # fmt: skip
+    with database.write() as connection:
+        add_episodes(connection, made, who="tester")
+    with database.read() as connection:
+        (pace,) = read_paces(connection, read_scope(connection))
+        drawing = demonstrations_per_hour.draw(connection, read_scope(connection))
+    assert (pace.station, pace.accepted, pace.episodes) == ("s1", 30, 40)
+    # Each stretch is nineteen times two minutes, and its first take.
+    assert pace.hours == pytest.approx(2 * 39 / 60)
+    assert drawing.answer == (
+        "23.1 accepted demonstrations in an hour of work; every station reaches the target of its "
+        "mode."
+    )
 
 
 def test_cost_of_nothing_has_no_price(database: Database) -> None:
