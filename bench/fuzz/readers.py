@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,18 @@ from corporeal.embodiment.description.urdf import read_urdf
 from corporeal.errors import CorporealError
 from corporeal.exchange.opening import open_dataset
 from corporeal.labelling.labels.label_file import format_of
+from corporeal.operations.shifts import Roster
 from corporeal.protocol import Calibration
 from corporeal.quality.anomaly import open_detector
 from corporeal.retargeting.reader import read_markers, read_motion
 from corporeal.schema.markup import read_markup
+from corporeal.teleoperation.arm_policy import ArmPolicy
 from corporeal.teleoperation.inputs import webxr_capture
 from corporeal.teleoperation.operator_input import read_inputs
 from corporeal.teleoperation.operator_message import read_message, read_text
+from corporeal.teleoperation.robot_link import LinkOptions, RobotLink, robot_drivers
+
+JOINT = "left_elbow_joint"
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,9 @@ def _read_dataset(path: Path) -> None:
     dataset = open_dataset(path)
     for number in dataset.episodes[:2]:
         for signal_ in dataset.open(number).signals.values():
-            len(signal_)
+            # A value from the middle, or a picture: the last one is often cut off.
+            if len(signal_):
+                _ = signal_[len(signal_) // 2]
 
 
 def _read_bag(path: Path) -> None:
@@ -106,6 +114,25 @@ def _read_mesh(path: Path) -> None:
     thinned([surface], max(1, len(surface) // 2))
 
 
+def _read_umetrack(path: Path) -> None:
+    for _ in read_inputs(path / "umetrack_hand_pose_trajectory.jsonl"):
+        pass
+
+
+@cache
+def _link() -> RobotLink:
+    link = robot_drivers()["sim"].open(LinkOptions(seed=1))
+    link.put_back()
+    link.read(1_000_000_000)
+    return link
+
+
+def _ask_policy(path: Path) -> None:
+    policy = ArmPolicy(path, _link(), [JOINT], is_live=False)
+    for now_ns in (1_000_000_000, 1_100_000_000):
+        policy.act(now_ns)
+
+
 def _read_labels(path: Path) -> None:
     format_of(path).read(path)
 
@@ -129,6 +156,9 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "mesh": _read_mesh,
     "hands": _read_hands,
     "labels": _read_labels,
+    "umetrack": _read_umetrack,
+    "policy": _ask_policy,
+    "roster": Roster.load,
     "detector": open_detector,
 }
 

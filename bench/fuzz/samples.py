@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image
 
 from bench.fuzz.bodies import hand_samples, learnt_samples, mesh_samples, motion_samples
+from bench.fuzz.published import body_samples, floor_samples, published_samples
 from bench.fuzz.readers import Sample, is_read
 from corporeal.calibration.board import open_board
 from corporeal.calibration.hand_eye import pose_matrix
@@ -69,6 +70,9 @@ def make_samples(folder: Path, data: Path) -> list[Sample]:
     samples += motion_samples(folder / "motions", data)
     samples += mesh_samples(folder / "meshes")
     samples += learnt_samples(folder / "learnt")
+    samples += published_samples(folder / "published")
+    samples += body_samples(folder / "bodies", data)
+    samples += floor_samples(folder / "floor")
     return [sample for sample in samples if is_read(sample)]
 
 

@@ -26,6 +26,7 @@ from tests.capture.small_rig import (
 from corporeal.capture.driver import DriverError, Loss, Mark, Sample
 from corporeal.capture.health import Health
 from corporeal.capture.recorder import Recorder
+from corporeal.capture.source_thread import Taken
 from corporeal.episode import Episode
 from corporeal.episode.file.journal import JournalError, JournalWriter
 from corporeal.episode.overview import verify
@@ -447,6 +448,27 @@ def test_pictures_whose_encoder_is_behind_are_kept_raw_and_encoded_later(
     assert abs(int(picture.mean()) - int(round(picture.mean() / 5) * 5)) <= 2
 
 
+def test_samples_that_the_recorder_has_not_taken_up_are_unsaved(recorder: Make) -> None:
+    seen: list[Health] = []
+
+    def read() -> Items:
+        yield from _good(0.5)
+
+    made = recorder(read, is_live=True)
+    accept = made._accept
+
+    def accept_late(taken: Taken) -> None:
+        deadline_s = time.monotonic() + 20
+        while not seen and time.monotonic() < deadline_s:
+            health = made.health()
+            seen.extend([health] if health.unsaved_s > 0.4 else [])
+        accept(taken)
+
+    made._accept = accept_late  # type: ignore[method-assign]
+    made.run()
+    assert any("a power cut would lose them" in alarm for alarm in seen[0].alarms)
+
+
 def test_a_live_source_without_marks_is_one_demonstration(recorder: Make) -> None:
     def endless() -> Items:
         for number in range(10**9):
@@ -536,16 +558,20 @@ def test_a_camera_whose_encoder_breaks_is_the_reason(
 def test_an_encoder_that_breaks_when_it_is_behind_is_no_hang(
     recorder: Make, monkeypatch: pytest.MonkeyPatch, is_live: bool
 ) -> None:
+    is_behind = threading.Event()
+
     def read() -> Items:
         yield mark("start", 0.0)
         for number in range(3000):
+            if number == 40:
+                is_behind.set()
             stamp = BEGIN_NS + number * 1_000_000
             yield Sample(ARM, stamp, stamp, np.zeros(3))
             yield Sample(CAMERA, stamp, stamp, np.zeros((16, 32, 3), np.uint8))
             time.sleep(0.0005)
 
     def pack(checked: Any) -> bytes:
-        time.sleep(0.3)
+        is_behind.wait(20)
         raise ValueError("encoder broke")
 
     made = recorder(read, is_live=is_live)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,6 +105,23 @@ def test_many_samples_at_once_are_the_same_one_by_one(tmp_path: Path, count: int
             if count:
                 np.testing.assert_array_equal(np.concatenate(list(journal.rows("b"))), rows)
                 assert journal.stamps("b").tolist() == [[stamp, stamp] for stamp in times.tolist()]
+
+
+def test_a_sample_is_written_by_who_brings_it_when_the_writing_thread_is_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+    monkeypatch.setattr(JournalWriter, "_write_on", lambda _: ended.wait())
+    path = tmp_path / "a.journal"
+    writer = JournalWriter(path, {}, ["x"])
+    writer._taken_s -= 1
+    writer.append("x", 1, 1, b"in time")
+    assert b"in time" not in path.read_bytes()
+    writer.append("x", 2, 2, b"late", received_s=time.monotonic() - 0.1)
+    assert b"in time" in path.read_bytes()
+    assert b"late" in path.read_bytes()
+    ended.set()
+    writer.close()
 
 
 def test_a_later_version_is_refused_with_words(

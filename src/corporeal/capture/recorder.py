@@ -300,7 +300,7 @@ class Recorder:
         # While nothing is recorded, nothing has to be on disk.
         unsaved_s = [take.journal.unsynced_s(now_s) for take in takes]
         work = self._read_work()
-        unsaved_s += [self._intake.oldest_picture_s(now_s)] if takes and self._is_live else []
+        unsaved_s += [self._intake.oldest_s(now_s)] if takes and self._is_live else []
         return self._monitor.read(
             self._moment_ns(),
             state=self.state,

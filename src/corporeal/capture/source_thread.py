@@ -95,6 +95,13 @@ class Intake:
         """The next item, None when the source has ended; queue.Empty when nothing is there."""
         return self._items.get_nowait()
 
+    def oldest_s(self, now_s: float) -> float:
+        """For how long the sample has waited that is to be handed over next."""
+        with self._items.mutex:
+            waiting = (one for one in self._items.queue if isinstance(one, Taken))
+            first = next(waiting, None)
+        return 0.0 if first is None else now_s - first.received_s
+
     def stop(self) -> None:
         """Ask the source to end."""
         self._stopping.set()
@@ -286,9 +293,11 @@ class Intakes:
         """Bytes of the pictures that wait for their encoders."""
         return sum(pool.in_use * self._picture_bytes[path] for path, pool in self._pools.items())
 
-    def oldest_picture_s(self, now_s: float) -> float:
-        """For how long the oldest of them has waited."""
-        return max((pool.oldest_s(now_s) for pool in self._pools.values()), default=0.0)
+    def oldest_s(self, now_s: float) -> float:
+        """For how long the oldest sample has waited: a picture, or any that nobody took yet."""
+        waits = [pool.oldest_s(now_s) for pool in self._pools.values()]
+        waits += [intake.oldest_s(now_s) for intake in self._all]
+        return max(waits, default=0.0)
 
     def stop(self) -> None:
         """End all sources; what they handed over before is in `rest`."""

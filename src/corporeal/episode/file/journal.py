@@ -1,8 +1,8 @@
 """The journal: packed samples on disk before there is an episode, whatever happens next.
 
 An MCAP file of chunks, each with its checksum; in a chunk the samples of a stream lie together and
-are numbered. One thread writes, so that a kill costs what came since; another one syncs, so that
-a slow disk keeps nothing from being written.
+are numbered. One thread writes, so that a kill costs what came since; where it is late, whoever
+brings a sample does. Another one syncs, so that a slow disk keeps nothing from being written.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ _FLUSH_BYTES, _EXTEND_BYTES = 1 << 15, 1 << 20
 _MOST_IN_CHUNK = 8 << 20
 _UINT32 = 1 << 32
 _REMEMBERED_S = 1.0
+_LATE, _LEAST_BETWEEN_S = 1.2, 0.01  # Intervals until `append` writes, and between two blocks.
 
 
 class JournalError(WriteError):
@@ -82,9 +83,8 @@ class JournalWriter:
     """Appends from any thread; a thread writes every `sync_every_s`, another one syncs after it.
 
     When the disk is slower than the samples, `append` waits; when it fails, every later call
-    raises and what was written before stays. With `sync_every_s=None` there are no threads: what is
-    flushed is the operating system's, which a kill does not touch. Streams in `raw` may also have
-    samples that are not packed yet.
+    raises and what was written before stays. With `sync_every_s=None` there are no threads, and
+    what is flushed survives a kill. Streams in `raw` may have samples that are not packed yet.
     """
 
     def __init__(
@@ -110,6 +110,9 @@ class JournalWriter:
         self._worst_wait = (0.0, float("-inf"))
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
+        # Held from when a block is taken until it is written, so that blocks keep their order.
+        self._writing = threading.Lock()
+        self._taken_s = time.monotonic()
         self._error: OSError | MemoryError | None = None
         self._closing = False
         self._every_s = sync_every_s
@@ -156,6 +159,8 @@ class JournalWriter:
                 pending.channel, pending.number(), arrival_ns, source_ns, len(payload)
             )
             pending.records += payload
+            if self._threads:
+                self._write_if_late()
 
     def extend(self, stream: str, times_ns: NDArray[np.int64], payloads: NDArray[np.uint8]) -> None:
         """Take many packed samples of one size, (samples, bytes), that arrived when made."""
@@ -296,8 +301,8 @@ class JournalWriter:
 
     def _put(self, block: bytes) -> None:
         """Write all of a block."""
+        # Nothing may follow a block that was half written.
         if self._error is not None:
-            # Nothing may follow a block that was half written.
             return
         try:
             left = memoryview(block)
@@ -307,6 +312,27 @@ class JournalWriter:
             self._error = error
             return
         self._written_bytes += len(block)
+
+    def _take_block(self) -> bytes:
+        """All that waits, to be written next; `_lock` and `_writing` are held."""
+        self._taken_s = time.monotonic()
+        block = self._take_all()
+        if block and self._oldest_s is not None:
+            self._unsynced.append((self._written_bytes + len(block), self._oldest_s))
+            self._oldest_s = None
+        return block
+
+    def _write_if_late(self) -> None:
+        """Do the work of the thread that writes, unless it is at it; `_lock` is held."""
+        now_s = time.monotonic()
+        is_late = now_s - (self._oldest_s or now_s) > _LATE * (self._every_s or 0.0)
+        is_due = is_late and now_s - self._taken_s >= _LEAST_BETWEEN_S
+        if is_due and self._writing.acquire(blocking=False):
+            try:
+                self._put(self._take_block())
+            finally:
+                self._writing.release()
+                self._changed.notify_all()
 
     def _sync(self) -> None:
         """Wait until the disk has all that was written until now."""
@@ -328,23 +354,19 @@ class JournalWriter:
             self.slowest_sync_s = max(self.slowest_sync_s, now_s - begin_s)
 
     def _write_on(self) -> None:
-        taken_s = time.monotonic()
         while not self._closing and self._error is None:
             with self._changed:
                 # From when the last block was taken: a slow write must not add to the interval.
-                wait_s = taken_s + (self._every_s or 0.0) - time.monotonic()
+                wait_s = self._taken_s + (self._every_s or 0.0) - time.monotonic()
                 if not self._closing and wait_s > 0:
                     self._changed.wait(wait_s)
-                taken_s = time.monotonic()
-                block = self._take_all()
-                if block and self._oldest_s is not None:
-                    self._unsynced.append((self._written_bytes + len(block), self._oldest_s))
-                    self._oldest_s = None
-                self._changed.notify_all()
-            if block:
-                self._put(block)
+            with self._writing:
                 with self._changed:
+                    block = self._take_block()
                     self._changed.notify_all()
+                self._put(block)
+            with self._changed:
+                self._changed.notify_all()
 
     def _sync_on(self) -> None:
         while not self._closing and self._error is None:
