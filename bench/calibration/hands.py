@@ -163,6 +163,16 @@ def _tracks(folder: Path) -> dict[str, tuple[PosePairs, Mount]]:
         hand = next(path for path in files if path != board)
         pairs = pairs_of_tracks(read_pose_track(hand), read_pose_track(board), most=40)
         found[archive] = replace(pairs, boards=inverse(pairs.boards)), "eye_in_hand"
+    with zipfile.ZipFile(REAL / "handeye_poses_ethz" / "tango_triplet_easy.zip") as zipped:
+        zipped.extractall(folder / "tango")
+    devices = {path.name.partition("_")[0]: path for path in (folder / "tango").rglob("*.csv")}
+    for other in ("NERO", "MARS"):
+        # Two devices that were carried together, each with a track of its own.
+        tracks = (read_pose_track(devices[name]) for name in ("CALIGULA", other))
+        pairs = pairs_of_tracks(*tracks, most=40)
+        found[f"tango_caligula_{other.lower()}"] = (
+            replace(pairs, boards=inverse(pairs.boards)), "eye_in_hand"
+        )  # fmt: skip
     return found
 
 

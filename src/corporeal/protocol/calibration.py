@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+import math
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -12,6 +13,16 @@ from corporeal.schema import Document, Part
 from corporeal.schema.document import Name
 
 LensName = Literal["pinhole", "rational", "fisheye"]
+# What a calibration that governs episodes should know a camera to, one sigma.
+UNSURE_PX, UNSURE_M, UNSURE_RAD = 1.0, 0.005, 0.01745
+
+
+class Unsure(NamedTuple):
+    """What a calibration does not know well enough: in words, how well, and the limit."""
+
+    words: str
+    sigma: float
+    limit: float
 
 
 class CameraCalibration(Part):
@@ -118,6 +129,29 @@ class Calibration(Document):
                     f"marker {marker.name!r} is of {marker.camera!r}; expected {known}"
                 )
         return self
+
+    def find_unsure(
+        self, *, max_uncertainty_px: float = UNSURE_PX, max_position_sigma_m: float = UNSURE_M,
+        max_rotation_sigma_rad: float = UNSURE_RAD,
+    ) -> list[Unsure]:  # fmt: skip
+        """What the document itself does not know as well as these limits, one sigma, by camera."""
+        unsure = []
+        for camera in self.cameras:
+            pixel = camera.uncertainty_px or 0.0
+            place, turn = (math.hypot(*(sigma or ())) for sigma in
+                           (camera.position_sigma_m, camera.rotation_sigma_rad))  # fmt: skip
+            if pixel > max_uncertainty_px:
+                words = f"the pixels of {camera.name} are known to {pixel:.2g} px only"
+                unsure.append(Unsure(words, pixel, max_uncertainty_px))
+            if place > max_position_sigma_m:
+                words = f"the place of {camera.name} is known to {place * 1e3:.2g} mm only"
+                unsure.append(Unsure(words, place, max_position_sigma_m))
+            if turn > max_rotation_sigma_rad:
+                words = (
+                    f"the turn of {camera.name} is known to {math.degrees(turn):.2g} degrees only"
+                )
+                unsure.append(Unsure(words, turn, max_rotation_sigma_rad))
+        return unsure
 
     def facts(self) -> dict[str, Any]:
         """What an episode made with it says: calibration, poses of cameras, serials."""

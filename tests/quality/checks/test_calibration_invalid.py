@@ -52,6 +52,24 @@ def test_without_verifications_it_is_not_assessed(said: Any) -> None:
         list(find(Subject(told(demonstration(), calibration=said))))
 
 
+def _known_to(**sigma: Any) -> Subject:
+    camera = {"name": "head_left", "frame": "world", "xyz": [0.0, 0.0, 1.0], **sigma}
+    made = told(demonstration(), calibration={"start": GOOD, "end": GOOD})
+    return Subject(replace(made, documents={"calibration": station(cameras=[camera]).canonical()}))
+
+
+def test_a_calibration_that_says_it_is_unsure_is_found() -> None:
+    vague = {"position_sigma_m": [0.038, 0.0, 0.0]}
+    (found,) = find(_known_to(**vague))
+    assert found.message == "the place of head_left is known to 38 mm only"
+    assert found.limit == 0.005
+    assert not list(find(_known_to(**vague), max_position_sigma_m=0.04))
+    many = find(_known_to(uncertainty_px=3.0, rotation_sigma_rad=[0.0, 0.05, 0.0]))
+    assert [each.message.rpartition(" known ")[2] for each in many] == [
+        "to 3 px only", "to 2.9 degrees only",
+    ]  # fmt: skip
+
+
 MEASURED = "2026-03-02T08:00:00+00:00"
 
 

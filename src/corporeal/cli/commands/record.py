@@ -179,6 +179,7 @@ def record(
         )
         view.take_marks(recorder)
         _show_card(recorder, quiet=as_json)
+        _show_unsure(team, quiet=as_json)
         if isinstance(cues, Button):
             threading.Thread(target=_watch_keys, args=(recorder,), daemon=True).start()
             stderr().print(TerminalKeys.HELP, soft_wrap=True)
@@ -277,6 +278,15 @@ def _shown(view: RecordingView, checks: SessionChecks | None) -> Callable[[str, 
         checks.show_picture(stream, picture)
 
     return show
+
+
+def _show_unsure(team: TeamDocuments, *, quiet: bool) -> None:
+    """What the calibration itself is not sure of: episodes that follow it are quarantined."""
+    if team.calibration is None or quiet:
+        return
+    for unsure in team.calibration.find_unsure():
+        stderr().print(f"calibration {team.calibration.reference}: {unsure.words}", style="yellow",
+                       soft_wrap=True, markup=False)  # fmt: skip
 
 
 def _show_card(recorder: Recorder, *, quiet: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from corporeal.errors import CorporealError, NotAssessed
 from corporeal.protocol import Calibration
+from corporeal.protocol.calibration import UNSURE_M, UNSURE_PX, UNSURE_RAD
 from corporeal.quality.check import Check, Finding, Findings
 from corporeal.quality.subject import Subject
 from corporeal.signal.stretch import main_stretch
@@ -18,8 +19,10 @@ _ZONES = timedelta(hours=14)
 
 
 def find(
-    subject: Subject, *, max_position_m: float = 0.003, max_rotation_rad: float = 0.01745
-) -> Findings:
+    subject: Subject, *, max_position_m: float = 0.003, max_rotation_rad: float = 0.01745,
+    max_uncertainty_px: float = UNSURE_PX, max_position_sigma_m: float = UNSURE_M,
+    max_rotation_sigma_rad: float = UNSURE_RAD,
+) -> Findings:  # fmt: skip
     """Yield a verification that was off by more than 3 mm or 1 degree, or a change in between.
 
     The metadata's `calibration` has `start` and `end`, each with `position_error_m`,
@@ -36,6 +39,10 @@ def find(
     begin later than that after its verification at the start (`at`); a note says where none is
     known at all since the day it was measured.
 
+    The document may also say itself that it is not sure: of a camera's pixels on average
+    (`uncertainty_px`), of its place and of its turn (the length of `position_sigma_m` and
+    `rotation_sigma_rad`), each one sigma.
+
     Why: a camera that moved makes every picture disagree with the joints beneath it.
     Fix: calibrate again; hold back every episode since the last good verification.
     """
@@ -44,8 +51,15 @@ def find(
     is_confirmed = _is_good(ends.get("end"), max_position_m)
     yield from _judge_station(said, is_confirmed=is_confirmed)
     timed = _judge_time(subject, ends, is_watched=bool(said.get("check")) or is_confirmed)
-    if not timed and not ends and not said.keys() & {"halt", "check"}:
+    document = _document(subject)
+    unsure = [] if document is None else document.find_unsure(
+        max_uncertainty_px=max_uncertainty_px, max_position_sigma_m=max_position_sigma_m,
+        max_rotation_sigma_rad=max_rotation_sigma_rad,
+    )  # fmt: skip
+    if not timed and not ends and not unsure and not said.keys() & {"halt", "check"}:
         raise NotAssessed("the metadata holds no verification of the calibration")
+    for words, sigma, limit in unsure:
+        yield Finding(words, value=sigma, limit=limit)
     yield from timed
     for name, end in ends.items():
         yield from _judge(name, end, max_position_m, max_rotation_rad)

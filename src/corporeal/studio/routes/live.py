@@ -28,7 +28,7 @@ class NewTakeMark(BaseModel):
     """What to do at which recorder: the marks of a page or a pedal, as its own wire has them."""
 
     recorder: str = Field(max_length=300)
-    mark: Literal["start", "end", "discard", "outcome", "answer", "note", "refuse"]
+    mark: Literal["start", "end", "discard", "outcome", "answer", "note", "refuse", "check"]
     success: bool | None = None
     failure: str | None = Field(None, max_length=_LONGEST_TEXT)
     end: bool | None = None

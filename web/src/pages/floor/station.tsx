@@ -27,6 +27,9 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
   const isThere = recorder.status === "connected" && recorder.health?.state !== "ended";
   const isHalted =
     recorder.health?.calibration?.state === "halted" || recorder.health?.work?.state === "halted";
+  // A camera on the robot is looked at when somebody asks, with the robot as it was noted.
+  const canCheck =
+    mayDrive && isThere && take === null && Boolean(recorder.health?.calibration) && !isBusy;
   const canStart = isThere && !isRecording && floor.starts_by === "key" && !isHalted;
   const actions: Action[] = [
     {
@@ -71,6 +74,13 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
         if (isOn && !event.repeat && !isBusy) void send(mark);
       },
     })),
+    {
+      keys: ["c"],
+      does: "Check the calibration now",
+      run: (event: KeyboardEvent) => {
+        if (canCheck && !event.repeat) void send({ mark: "check" });
+      },
+    },
     { keys: ["p"], does: "Choose the pedal's key", run: () => setAsksPedal(true) },
     {
       keys: ["r"],
@@ -145,6 +155,19 @@ export function Station({ recorder, choice }: { recorder: Recorder; choice: Reac
       <p className="station-foot muted">
         <span>{nameOf(recorder)}</span>
         {choice}
+        {recorder.health?.calibration && (
+          <button
+            type="button"
+            className="quiet"
+            disabled={!canCheck}
+            onClick={(event) => {
+              if (event.detail > 0) event.currentTarget.blur();
+              void send({ mark: "check" });
+            }}
+          >
+            Check the calibration <kbd>C</kbd>
+          </button>
+        )}
         {!mayDrive && <span>You may look; driving a recorder takes the role operator.</span>}
         <button type="button" className="quiet" onClick={() => setAsksPedal(true)}>
           {pedal ? `Pedal: ${pedal}` : "Set up a pedal"} <kbd>P</kbd>
