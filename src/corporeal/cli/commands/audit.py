@@ -18,7 +18,7 @@ from corporeal.catalog.audit import verify as breaks_in
 from corporeal.cli.command import Command, argument, group, option
 from corporeal.cli.full_name import full_name
 from corporeal.cli.output import AsJson, console, make_table, print_json, print_result
-from corporeal.cli.workspaces import WorkspaceOption, enter_workspace, read_catalog
+from corporeal.cli.workspaces import WorkspaceOption, enter_workspace
 from corporeal.labelling.labels import unexplained_labels
 from corporeal.release.reading import noted_in_releases, unexplained_releases
 
@@ -101,9 +101,10 @@ def log(
 
     Example: [bold]corporeal audit log release:walks@1.0.0[/bold]
     """
-    with read_catalog(root, "read") as connection:
-        subject = full_name(connection, subject)
-        events = list(events_of(connection, subject))
+    with enter_workspace(root, "read") as (workspace, _):
+        subject = full_name(workspace, subject)
+        with workspace.database.read() as connection:
+            events = list(events_of(connection, subject))
     table = make_table("", "when", "who", "what", "why")
     for each in events:
         details = ", ".join(f"{name} {value}" for name, value in each["details"].items())

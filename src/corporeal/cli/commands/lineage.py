@@ -63,8 +63,9 @@ def _graph(
     workspace: Workspace, subject: str, episode: str | None, row: int | None, depth: int
 ) -> LineageGraph:
     if row is None and episode is None:
+        name = full_name(workspace, subject)
         with workspace.database.read() as connection:
-            return lineage_of(connection, full_name(connection, subject), depth=depth)
+            return lineage_of(connection, name, depth=depth)
     if row is None or episode is None:
         raise CorporealError("a row, got half of its address; expected --episode and --row.")
     number: int | str = int(episode) if episode.isdigit() else episode
