@@ -17,6 +17,8 @@ from corporeal.errors import NotAssessed
 from corporeal.exchange.opening import open_dataset
 from corporeal.quality import Subject
 from corporeal.quality.batch import Batch, Synopsis
+from corporeal.quality.causes import join_with_batch
+from corporeal.quality.check import Finding
 from corporeal.quality.checks.columns_unusual import CHECK
 from corporeal.quality.synopsis import synopsis
 
@@ -156,3 +158,12 @@ def test_two_arms_exchanged_in_half_of_the_episodes_are_found_in_these(shared_da
     briefs = tuple(synopsis(Subject(each), pictures=False) for each in recordings)
     named = {each for finding in CHECK.find(Batch(briefs)) for each in finding.episodes}
     assert named == set(dataset.episodes[:5])
+
+
+def test_what_the_body_tells_of_the_same_episode_is_told_with_it() -> None:
+    unlike = Finding("unlike the others", check="columns_unusual", severity="fail",
+                     columns=("left_elbow_joint", "left_wrist_pitch_joint"))  # fmt: skip
+    by_body = Finding("unnatural", check="joint_order_wrong", severity="quarantine",
+                      columns=("left_shoulder_roll_joint",))  # fmt: skip
+    (told,), own = join_with_batch((unlike, by_body), ())
+    assert (told.check, told.consequences, own) == ("columns_unusual", ("joint_order_wrong",), ())

@@ -18,8 +18,9 @@ from corporeal.embodiment import Embodiment
 from corporeal.geometry import Array
 from corporeal.retargeting.cleaning.cleaning import clean
 from corporeal.retargeting.goal.footholds import ground_of
-from corporeal.retargeting.goal.goals import goals_of, on_the_floor
+from corporeal.retargeting.goal.goals import body_of, goals_of, on_the_floor
 from corporeal.retargeting.goal.robot_map import robot_map
+from corporeal.retargeting.goal.supports import supports_of
 from corporeal.retargeting.live.frame_solver import LivePose
 from corporeal.retargeting.live.pose_message import PoseMessage
 from corporeal.retargeting.measure.metrics import measure_result
@@ -258,7 +259,9 @@ def live_result(frames: LiveFrames, robot: Embodiment, source: Path) -> Retarget
     )
     motion = clean(motion)
     person = on_the_floor(motion, ground_of(motion))
-    goals = goals_of(person, robot_map(robot))
+    mapped = robot_map(robot)
+    goals = goals_of(person, mapped)
+    goals = replace(goals, supports=supports_of(person, mapped, body_of(person)))
     error = interpolate(even, times, frames.error_m[kept])
     # What brings the person's first place over the ground to the robot's.
     beside = np.array([*(state.base[0, :2] - person.point("pelvis")[0, :2]), 0.0])
