@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from tests.operations.trained import BEGIN, LEAD, SMALL, begun, put, refer_to
 
 from corporeal.catalog.database import CatalogError, Database
 from corporeal.catalog.episodes import decide_episodes
-from corporeal.catalog.people import add_operator, list_certificates
+from corporeal.catalog.people import PHASES, add_operator, list_certificates
 from corporeal.operations.operators import (
     begin,
     certify,
@@ -71,6 +71,37 @@ def test_somebody_passes_three_phases_and_gets_a_certificate(database: Database)
         assert grasps["proves"] == pytest.approx(share_bound(6, 6))
     with database.read() as connection:
         assert list_certificates(connection, operator="op01") == [given]
+
+
+def test_a_certificate_that_ends_is_renewed_by_its_phase_of_retraining_alone(
+    database: Database,
+) -> None:
+    with database.write() as connection:
+        add_operator(connection, "op01", by=LEAD)
+        refer_to(connection, put(connection, 12, at=BEGIN, operator="op99"))
+        for day, phase, count in zip((1, 2, 3), PHASES, (12, 5, 6), strict=True):
+            begin(connection, "op01", "reach", phase, SMALL, by=LEAD)
+            begun(connection, BEGIN + timedelta(days=day))
+            ids = put(connection, count, at=BEGIN + timedelta(days=day))
+            decide_episodes(connection, ids, "accepted", who="ann", why=None)
+        first = certify(connection, "op01", "reach", SMALL, by=LEAD,
+                        valid_from=BEGIN + timedelta(days=4))  # fmt: skip
+        later = BEGIN + timedelta(days=4 + SMALL.valid_days)
+        assert not first.holds(_text(later))
+        # What the first was given for gives no second one.
+        with pytest.raises(CatalogError, match="calibration was not begun again since"):
+            certify(connection, "op01", "reach", SMALL, by=LEAD, valid_from=later)
+        begin(connection, "op01", "reach", "calibration", SMALL, by=LEAD)
+        begun(connection, later)
+        put(connection, 6, at=later)
+        second = certify(connection, "op01", "reach", SMALL, by=LEAD,
+                         valid_from=later + timedelta(hours=1))  # fmt: skip
+        assert second.why is None
+        assert second.holds(_text(later + timedelta(days=30)))
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 @pytest.mark.parametrize(("facts", "said"), [

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
+from datetime import UTC, datetime, timedelta
 
 from tests.catalog.entries import entry
 from tests.studio.conftest import SmallWorkspace
 from tests.studio.people import open_client, token_of
 
 from corporeal.catalog.episodes import StationCheck, add_episodes, take_check
+from corporeal.catalog.people import add_operator, give_certificate, open_certification
+from corporeal.catalog.permission import Actor
 from corporeal.catalog.workspace import Workspace
 from corporeal.units import SECOND_NS
 
@@ -42,6 +45,24 @@ def test_totals_are_those_of_all_and_of_two_weeks(workspace: Workspace) -> None:
     assert said["this_week"]["failed"] == 1
     total = said["total"]
     assert total["accepted"] + total["waiting"] + total["failed"] == total["episodes"]
+
+
+def test_a_lead_is_told_of_certificates_that_end_soon(workspace: Workspace) -> None:
+    lead, document = Actor("lena", "lead"), open_certification("standard")
+    days = timedelta(days=document.valid_days)
+    now = datetime.now(UTC)
+    with workspace.database.write() as connection:
+        for name, left in (("ann", 5), ("ben", 90), ("cleo", 5), ("dan", -3)):
+            add_operator(connection, name, by=lead)
+            give_certificate(connection, name, "reach", document, by=lead, evidence={}, why="x",
+                             valid_from=now - days + timedelta(days=left))  # fmt: skip
+        # Cleo has renewed it, Dan has none any more.
+        give_certificate(connection, "cleo", "reach", document, by=lead, evidence={}, why="a test")
+    with open_client(workspace) as client:
+        waiting = client.get("/api/overview").json()["waiting"]
+    (told,) = [each for each in waiting if each["kind"] == "certificates"]
+    assert told["words"] == "1 certificate to renew within 14 days"
+    assert told["address"] == "/operators"
 
 
 def test_what_waits_goes_by_the_role(workspace: Workspace) -> None:

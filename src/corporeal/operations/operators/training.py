@@ -209,7 +209,8 @@ def certify(
                                 valid_from=valid_from, why=why)  # fmt: skip
     training = read_training(connection, operator, task, document)
     before = _missing_before(connection, operator, document)
-    missing = [words for words in (training.missing, before) if words]
+    renewal = _missing_renewal(training, document)
+    missing = [words for words in (training.missing, renewal, before) if words]
     if missing and why is None:
         raise CatalogError(
             f"certificate of {operator!r} for {task!r}, got evidence that does not suffice "
@@ -237,6 +238,18 @@ def certification_for(connection: Connection, operator: str, task: str) -> Certi
         return find_certification(connection, starts[-1].document)
     given = list_certificates(connection, operator=operator, task=task)
     return find_certification(connection, given[-1].document) if given else None
+
+
+def _missing_renewal(training: TaskTraining, document: Certification) -> str | None:
+    """What a further certificate needs: evidence that a former one was given for counts once."""
+    former = [each.valid_from for each in training.certificates if each.why is None]
+    evidence = training.phases[PHASES.index(document.retraining)]
+    if not former or (evidence.begun_at is not None and evidence.begun_at > max(former)):
+        return None
+    return (
+        f"phase {document.retraining} was not begun again since the certificate from "
+        f"{max(former)[:10]} on"
+    )
 
 
 def _missing_before(connection: Connection, operator: str, document: Certification) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 from urllib.parse import quote
 
@@ -12,7 +13,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
+from corporeal.catalog.audit import stamp_of
 from corporeal.catalog.episodes import list_halts
+from corporeal.catalog.people import list_certificates, list_operators
 from corporeal.catalog.permission import Actor, may
 from corporeal.catalog.query import Comparison, Within, count_of, sum_episodes, sum_of
 from corporeal.labelling.queues import list_offers
@@ -29,7 +32,9 @@ _WEEK = 7
 # Reviews whose progress is counted; the newest are the ones at work.
 _MOST_REVIEWS = 20
 _SUBMITTED: tuple[TaskState, ...] = ("submitted",)
-WorkKind = Literal["halt", "episodes", "review", "labels", "submitted"]
+WorkKind = Literal["halt", "episodes", "review", "labels", "submitted", "certificates"]
+# So long before a certificate ends there is time for the phase that renews it.
+_ENDS_WITHIN = timedelta(days=14)
 
 
 class EpisodeTotals(BaseModel):
@@ -130,10 +135,26 @@ def _for_judges(connection: Connection, actor: Actor) -> Iterator[WaitingWork]:
     if count:
         words = f"{counted(count, 'episode')} in quarantine to decide"
         yield _work("episodes", count, words, _listed(scope.query()))
+    ending = _ending(connection)
+    if ending:
+        days = _ENDS_WITHIN.days
+        words = f"{counted(ending, 'certificate')} to renew within {days} days"
+        yield _work("certificates", ending, words, "/operators")
     submitted = len(list_tasks(connection, by=actor, states=_SUBMITTED))
     if submitted:
         words = f"{counted(submitted, 'labelled episode')} to look at"
         yield _work("submitted", submitted, words, "/labels/submitted")
+
+
+def _ending(connection: Connection) -> int:
+    """How many certificates of people who collect end soon, with none that goes on."""
+    now = datetime.now(UTC)
+    stamp, soon = stamp_of(now), stamp_of(now + _ENDS_WITHIN)
+    here = {each.name for each in list_operators(connection)}
+    given = [each for each in list_certificates(connection) if each.operator in here]
+    holders = {(each.operator, each.task) for each in given if each.holds(stamp)}
+    going_on = {(each.operator, each.task) for each in given if each.holds(soon)}
+    return len(holders - going_on)
 
 
 def _for_annotators(connection: Connection, actor: Actor) -> Iterator[WaitingWork]:
