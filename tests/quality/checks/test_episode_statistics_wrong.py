@@ -74,6 +74,15 @@ def test_finds_the_statistic_that_is_wrong(
     assert statistic in found.message
 
 
+def test_statistics_of_other_data_are_one_finding_of_a_stream() -> None:
+    def spoil(claims: Claims) -> Claims:
+        return claims | {name: claims[name] * 1.2 for name in ("mean", "std", "max")}
+
+    (found,) = find(_subject(spoil))
+    assert "state mean" in found.message
+    assert "; std and max are wrong as well" in found.message
+
+
 def test_names_the_column() -> None:
     def spoil(claims: Claims) -> Claims:
         mean = claims["mean"].copy()

@@ -12,6 +12,7 @@ from corporeal.episode.recording import Statistics
 from corporeal.quality.batch import Moments
 from corporeal.quality.check import Finding, Findings
 from corporeal.signal.track import Array
+from corporeal.words import listed
 
 Flags = NDArray[np.bool_]
 
@@ -128,10 +129,15 @@ def _worst(name: str, said: Array, expected: Array, bad: Flags) -> Iterator[Disa
 def refuted(
     label: str, names: tuple[str, ...], wrong: Iterable[Disagreement], whose: str
 ) -> Findings:
-    """What is wrong with the statistics of one stream."""
-    for each in wrong:
-        message = _sentence(label, names, each, whose)
-        yield Finding(message, stream=label, value=each.claimed, limit=each.actual)
+    """What is wrong with the statistics of one stream, in one finding: nobody made them anew."""
+    disagreeing = list(wrong)
+    if not disagreeing:
+        return
+    first, *others = disagreeing
+    also = list(dict.fromkeys(each.statistic for each in others))
+    more = f"; {listed(also)} {'is' if len(also) == 1 else 'are'} wrong as well" if also else ""
+    message = _sentence(label, names, first, whose) + more
+    yield Finding(message, stream=label, value=first.claimed, limit=first.actual)
 
 
 def _sentence(label: str, names: tuple[str, ...], found: Disagreement, whose: str) -> str:
