@@ -226,10 +226,14 @@ def _long_fills(seen: NDArray[np.bool_], told: NDArray[np.bool_], times: Array) 
 
 def reach(capture: Path) -> list[str]:
     """E-e: a real capture as a motion of a G1."""
+    begin = time.process_time()
     motion = follow_hands(list(read_inputs(capture)), open_robot("g1"))
+    took_s = time.process_time() - begin
+    length_s = len(motion.joints) / motion.rate_hz
     return [
         f"E-e hands seen in {motion.seen_share:.0%} of {capture.name}, "
-        f"{motion.reached_share:.0%} of that within 2 cm of the robot's"
+        f"{motion.reached_share:.0%} of that within 2 cm of the robot's; {took_s:.1f} CPU s for "
+        f"{length_s:.0f} s"
     ]
 
 

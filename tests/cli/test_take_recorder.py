@@ -45,13 +45,13 @@ def test_a_countdown_can_be_taken_back_and_a_stop_takes_it_back(tmp_path: Path) 
         assert 0.07 <= takes.state(now_ns)["countdown_s"] <= 0.1
         assert "refused" in turn(1, "start")
         assert "countdown cancelled" in turn(20, "end")
-        assert not takes.is_running
+        assert takes.state(now_ns)["state"] == "idle"
         turn(3, "start")
         turn(20, "stop")
-        assert not takes.is_running
+        assert takes.state(now_ns)["state"] == "idle"
         assert takes.state(now_ns)["countdown_s"] is None
         turn(1, "reset")
         turn(20, "start")
-        assert takes.is_running
+        assert takes.state(now_ns)["state"] == "recording"
         turn(5, "end")
     assert len(program.summary.episodes) == 1
