@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 from pathlib import Path
 
@@ -54,6 +55,32 @@ def test_a_workspace_that_names_a_foreign_host_is_not_opened_before_the_user_agr
         open_workspace(lab)
     assert f" {host}," in str(refused.value)
     assert read_trust().hosts == ()
+
+
+@pytest.mark.parametrize("words", ['[catalog]\nurl = "sqlite:///{}/catalog.db"\n',
+                                   '[store]\nurl = "{}/objects"\n',
+                                   '[store]\nurl = "file://{}/objects"\n'])  # fmt: skip
+def test_a_workspace_uses_no_folder_elsewhere_before_the_user_agrees(
+    lab: Path, tmp_path: Path, words: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    make_workspace(elsewhere).close()
+    (lab / FILE).write_text(words.format(elsewhere))
+    with pytest.raises(TrustError, match="elsewhere"):
+        open_workspace(lab)
+    with asking(lambda _, __: True):
+        open_workspace(lab).close()
+    (lab / FILE).write_text(words.format(lab))
+    open_workspace(lab).close()
+    assert [Path(each).parent for each in read_trust().hosts] == [elsewhere]
+
+
+def test_a_link_out_of_a_workspace_is_a_folder_elsewhere(lab: Path, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    shutil.rmtree(lab / "objects", ignore_errors=True)
+    (lab / "objects").symlink_to(tmp_path / "own")
+    with pytest.raises(TrustError, match="own"):
+        open_workspace(lab)
 
 
 def test_consent_is_asked_once_and_kept_for_the_user_alone(lab: Path) -> None:

@@ -99,7 +99,7 @@ def require_trust(hosts: Iterable[str], where: str) -> None:
     ask = _ASK.get()
     if ask is None or not ask(missing, where):
         raise TrustError(
-            f"{where} would connect you to {', '.join(missing)}, which you have not trusted yet. "
+            f"{where} would have you use {', '.join(missing)}, which you have not trusted yet. "
             "If you do, run the command once as: corporeal --trust COMMAND."
         )
     write_trust(Trust((*known.hosts, *missing), known.variables))

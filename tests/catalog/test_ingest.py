@@ -22,7 +22,7 @@ import pytest
 from sqlalchemy import delete, func, select
 from tests.exchange.small_sets import write_episode, write_episodes
 
-from corporeal.catalog.audit import events_of, latest_events, verify
+from corporeal.catalog.audit import events_of, head, latest_events, noted_heads, verify
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes import (
     NEXT,
@@ -76,6 +76,19 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     with make_workspace(tmp_path / "workspace") as made:
         yield made
+
+
+def test_the_head_of_the_log_is_noted_after_every_ingest(
+    recordings: Path, workspace: Workspace
+) -> None:
+    enter(workspace, [recordings])
+    with workspace.database.read() as connection:
+        end = head(connection)
+    notes, lost = noted_heads(workspace.notes)
+    assert list(notes) == [end]
+    assert lost == []
+    enter(workspace, [recordings])
+    assert list(noted_heads(workspace.notes)[0]) == [end]
 
 
 @pytest.fixture

@@ -172,6 +172,15 @@ def hosts_of(url: str) -> list[str]:
     return [f"postgresql://{name}{port}" for name in names if not is_here(name.partition(":")[0])]
 
 
+def file_elsewhere(url: str, root: Path) -> list[str]:
+    """The file of an SQLite catalogue, where that is not below the workspace, links followed."""
+    made = _resolved(url, root)
+    if made.get_backend_name() != "sqlite":
+        return []
+    file = Path(str(made.database)).resolve()
+    return [] if file.is_relative_to(root.resolve()) else [str(file)]
+
+
 def _resolved(url: str, root: Path | None) -> URL:
     """The address with a relative SQLite file below the workspace."""
     wrong = CatalogError(

@@ -104,7 +104,7 @@ def _trusts(is_said: bool, hosts: tuple[str, ...], where: str) -> bool:
     """Whether the user trusts hosts: said on the command line, or asked where one can answer."""
     if is_said or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return is_said
-    words = f"{where} would connect you to {', '.join(hosts)}. Do you trust this?"
+    words = f"{where} would have you use {', '.join(hosts)}. Do you trust this?"
     return typer.confirm(show_plainly(words), err=True)
 
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import pi, radians, sqrt
-from xml.etree.ElementTree import Element  # nosec B405: elements are made here, nothing is parsed
+
+# Elements are made here, nothing is parsed.
+from xml.etree.ElementTree import Element  # nosec B405
 
 import numpy as np
 

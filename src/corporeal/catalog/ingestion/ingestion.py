@@ -9,7 +9,7 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from corporeal.catalog.audit import Change, record, take_turn
+from corporeal.catalog.audit import Change, note_end, record, take_turn
 from corporeal.catalog.database import CatalogError
 from corporeal.catalog.episodes.halts import hold_late
 from corporeal.catalog.episodes.reading import (
@@ -128,6 +128,9 @@ def ingest(
     if of_set:
         with workspace.database.write() as connection:
             record(connection, [_set_event(finding, batch, who) for finding in of_set])
+    if of_set or any(outcome.status not in ("known", "refused") for outcome in outcomes):
+        # What came in is worth a head outside of the database, which nobody can take back.
+        note_end(workspace.database, workspace.notes)
     return Ingested(tuple(outcomes), tuple(of_set))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from corporeal.catalog.audit import note_heads, notes_folder
-from corporeal.catalog.database import CatalogError, Database, hosts_of, masked
+from corporeal.catalog.database import CatalogError, Database, file_elsewhere, hosts_of, masked
 from corporeal.catalog.permission import Grants, read_grants
 from corporeal.catalog.store.store import Store, host_of_store, open_store
 from corporeal.catalog.workspace.migration import require_current, upgrade
@@ -147,11 +147,19 @@ def _addresses(root: Path | None) -> tuple[Path, str, dict[str, Any]]:
 
 
 def _ask_for_hosts(root: Path, catalog: str | None, given: Mapping[str, Any]) -> None:
-    """Raise TrustError for hosts that the file names, and the user does not trust."""
-    hosts = [] if catalog is None else hosts_of(catalog)
+    """Raise TrustError for hosts, and folders elsewhere, that the file names and nobody trusts.
+
+    A file of somebody else's could have what is taken in put where others read it, or have a
+    catalogue of the user's written to.
+    """
+    hosts = [] if catalog is None else [*hosts_of(catalog), *file_elsewhere(catalog, root)]
     is_users = bool(os.environ.get(STORE_VARIABLE)) and "endpoint" not in given
-    if not is_users and (host := host_of_store(str(given["url"]), given)):
+    url = str(given["url"])
+    if not is_users and (host := host_of_store(url, given)):
         hosts.append(host)
+    if not is_users and _scheme(url) in ("", "file"):
+        folder = (root / url.removeprefix("file://")).resolve()
+        hosts += [] if folder.is_relative_to(root.resolve()) else [str(folder)]
     require_trust(hosts, str(root / FILE))
 
 

@@ -77,7 +77,7 @@ def verify(
 def note(root: WorkspaceOption = None, as_json: AsJson = False) -> None:
     """Note the end of the log in the store, and print it: for cron, and before a disk is lent.
 
-    It is noted by itself after every thousand events and with every release.
+    It is noted by itself after every ingest, every thousand events and every release.
 
     Example: [bold]corporeal audit note[/bold]
     """
