@@ -20,12 +20,14 @@ from corporeal.cli.output import (
     save_picture,
     show_progress,
 )
+from corporeal.cli.workspaces import read_catalog
 from corporeal.errors import CorporealError, UnknownNameError
 from corporeal.operations.shifts import (
     Fixture,
     Roster,
     ShiftPlan,
     explain_missing,
+    fill_roster,
     find_breaches,
     find_remedies,
     list_strangers,
@@ -58,6 +60,13 @@ def shifts(
             formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M"],
         ),
     ] = None,
+    from_workspace: Annotated[
+        Path | None,
+        option(
+            "A workspace whose certificates and campaigns decide who may do what, and what is "
+            "wanted."
+        ),
+    ] = None,
     seconds: Annotated[float, option("How long to look for a better plan.", min=1, max=3600)] = 30,
     seed: Annotated[int, option("The same seed and time give plans alike.")] = 0,
     as_json: AsJson = False,
@@ -75,6 +84,10 @@ def shifts(
     if picture is not None:
         check_picture(picture)
     document = Roster.load(roster)
+    taken: tuple[str, ...] = ()
+    if from_workspace is not None:
+        with read_catalog(from_workspace, "judge") as connection:
+            document, taken = fill_roster(connection, document)
     keep = _fixture(document, plan, ill or [], start)
     with show_progress("planning", counted=False):
         made = plan_shifts(document, seconds=seconds, seed=seed, keep=keep)
@@ -94,9 +107,12 @@ def shifts(
     if as_json:
         print_json(made.as_json(document) | {
             "balance": asdict(measure_balance(document, made)),
-            "reasons": reasons, "remedies": [asdict(remedy) for remedy in remedies],
+            "from_workspace": taken, "reasons": reasons,
+            "remedies": [asdict(remedy) for remedy in remedies],
         })  # fmt: skip
     else:
+        for words in taken:
+            console().print(words, style="dim", markup=False)
         _show(document, made)
         if keep is not None:
             console().print(_changed(keep, made))

@@ -8,3 +8,4 @@ from .plan_picture import plot_plan as plot_plan
 from .planning import Fixture as Fixture
 from .planning import plan_shifts as plan_shifts
 from .roster import Roster as Roster
+from .workspace_facts import fill_roster as fill_roster
