@@ -22,7 +22,7 @@ from tests.calibration.test_camera import TRUE, seen
 from tests.calibration.test_force import CENTRE, FORCE_BIAS, MASS, rests
 
 from bench.calibration.halves import halves
-from bench.calibration.hands import asked_poses, planted_mistakes, real_sets
+from bench.calibration.hands import asked_poses, planted_mistakes, real_halves, real_sets
 from bench.calibration.mistaken_files import mistaken_files
 from bench.calibration.published import beside_published
 from bench.calibration.quarantine import quarantine
@@ -216,6 +216,7 @@ def main() -> None:
     if REAL.is_dir():
         figures["mrcal"] = {side: beside_mrcal(side) for side in ("left", "right")}
         figures["left_out_mm"] = real_sets()
+        figures["real_halves_over_sigma"] = real_halves(10, options.first)
         figures["published"] = beside_published()
     figures["camera"] = truth_inside(options.runs, options.first)
     figures["guided"] = guided_against_random(0.25, options.first, max(options.runs // 50, 2))

@@ -153,6 +153,23 @@ def real_sets() -> dict[str, dict[str, float]]:
     return figures
 
 
+def real_halves(splits: int, first: int) -> dict[str, float]:
+    """How far halves of real pairs differ, over what both claim: 1 where that is right."""
+    figures = {}
+    for name, (pairs, mount) in real_pairs().items():
+        scaled = []
+        for seed in range(first, first + splits):
+            order = np.random.default_rng(seed).permutation(len(pairs))
+            parts = np.array_split(order, 2)
+            one, other = (solve_hand_eye(pairs.part(np.sort(part)), mount) for part in parts)
+            between = np.linalg.inv(one.camera) @ other.camera
+            apart = np.concatenate([rotation_vectors(between[None, :3, :3])[0], between[:3, 3]])
+            sigmas = [np.sqrt(np.diag(each.covariance)[:6]) for each in (one, other)]
+            scaled.append(apart / np.hypot(*sigmas))
+        figures[name] = float(np.sqrt(np.mean(np.square(scaled))))
+    return figures
+
+
 def _tracks(folder: Path) -> dict[str, tuple[PosePairs, Mount]]:
     found: dict[str, tuple[PosePairs, Mount]] = {}
     for archive in ("robot_arm_w_color_camera_real", "prime_sense_color_w_vicon_2"):

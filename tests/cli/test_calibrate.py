@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from corporeal.calibration.board import open_board
 from corporeal.calibration.force import StaticPoses
+from corporeal.calibration.hand_eye import PosePairs
 from corporeal.cli.program import program
 from corporeal.errors import CorporealError
 from corporeal.geometry import quaternion_from_matrix
@@ -85,16 +86,29 @@ def test_a_mount_that_is_the_other_is_said_and_ends_with_1() -> None:
     assert "--mount to-hand" in result.output
 
 
+def _write_pairs(path: Path, pairs: PosePairs) -> None:
+    both = zip(pairs.effectors.tolist(), pairs.boards.tolist(), strict=True)
+    path.write_text(json.dumps(list(both)))
+
+
 def test_a_result_with_a_mistake_leaves_a_good_document_alone(tmp_path: Path) -> None:
     pairs = views_from_above(np.random.default_rng(1), 8)
     table, station = tmp_path / "pairs.json", tmp_path / "cell.yaml"
-    table.write_text(
-        json.dumps(list(zip(pairs.effectors.tolist(), pairs.boards.tolist(), strict=True)))
-    )
+    _write_pairs(table, pairs)
     asked = ("calibrate", "hand-eye", table, "--name", "wrist", "-o", station)
     result = _run(*asked, "--max-position-mm", "50", "--max-rotation-deg", "5")
     assert result.exit_code == 0, result.output
+    assert "about an axis across that; smallest singular value" in " ".join(result.output.split())
     good = station.read_bytes()
+    new = tmp_path / "new.json"
+    _write_pairs(new, views_from_above(np.random.default_rng(2), 6))
+    verify = ("calibrate", "hand-eye", new, "--name", "wrist", "--verify", station)
+    assert _run(*verify, "--max-position-mm", "9", "--max-rotation-deg", "2").exit_code == 0
+    failed = _run(*verify, "--max-position-mm", "0.01", "--json")
+    assert failed.exit_code == 1
+    values = json.loads(failed.stdout)
+    assert len(values["position_m"]) == 6
+    assert 0 < values["position_sigma_m"] < 0.05
     result = _run(*asked, "--mount", "to-hand")
     assert result.exit_code == 1
     assert "--mount in-hand" in result.output

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
+import typer
 
 from corporeal.calibration.board import open_board
 from corporeal.calibration.files import (
@@ -20,8 +21,11 @@ from corporeal.calibration.files import (
 from corporeal.calibration.hand_eye import (
     HandEyeSolution,
     LeftOut,
+    Mount,
+    NextPose,
     PosePairs,
     describe_errors,
+    describe_observability,
     describe_offset,
     find_mistakes,
     inverse,
@@ -30,10 +34,12 @@ from corporeal.calibration.hand_eye import (
     pairs_of_tracks,
     pairs_of_views,
     plot_hand_eye,
+    predict_pairs,
     solve_hand_eye,
+    turning_axes,
 )
 from corporeal.calibration.rig import MOUNTS
-from corporeal.calibration.verification import camera_of, lens_of
+from corporeal.calibration.verification import camera_of, camera_pose, lens_of
 from corporeal.calibration.views import find_views, moment_of
 from corporeal.cli.calibration_outcome import (
     KeepOption,
@@ -55,6 +61,7 @@ from corporeal.cli.output import (
 )
 from corporeal.embodiment import open_robot
 from corporeal.errors import CorporealError, UnknownNameError
+from corporeal.geometry import quaternion_from_matrix
 from corporeal.protocol import Calibration
 
 # What a corner is taken to scatter by where the document does not say how well the lens fits.
@@ -87,6 +94,10 @@ def hand_eye(
     frame: Annotated[str | None, option("The link that the camera sits on; world beside it.")] = (
         None
     ),
+    verify: Annotated[
+        Path | None,
+        option("Only hold the camera of this document against pairs that took no part in it."),
+    ] = None,
     name: NameOption = None,
     out: OutOption = None,
     keep_anyway: KeepOption = False,
@@ -101,15 +112,22 @@ def hand_eye(
     written unless --keep-anyway says so.
 
     Example: [bold]corporeal calibrate hand-eye pairs.json --mount in-hand -o cell.yaml[/bold]
+    Example: [bold]corporeal calibrate hand-eye new.json --name wrist --verify cell.yaml[/bold]
     """
     if mount not in MOUNTS:
         raise UnknownNameError("mount", mount, tuple(MOUNTS))
     if report is not None:
         check_picture(report)
+    if verify is not None and (out is not None or report is not None):
+        raise CorporealError("--verify, got --out or --report beside it; expected neither.")
     given = _given(pairs, poses=poses, board=board, boards=boards, robot=robot, frame=frame,
-                   name=name, out=out)  # fmt: skip
+                   name=name, out=verify or out)  # fmt: skip
     if inverted:
         given = replace(given, boards=inverse(given.boards))
+    if verify is not None:
+        limits = max_position_mm, max_rotation_deg
+        _verify(given, verify, name or pairs.stem, MOUNTS[mount], limits, as_json=as_json)
+        return
     solution = solve_hand_eye(given, MOUNTS[mount])
     mistakes = find_mistakes(given, solution)
     with show_progress("leaving out one pair after another"):
@@ -129,12 +147,15 @@ def hand_eye(
     wanted = [] if is_good or mistakes else _next_poses(given, solution, board, name, out)
     if as_json:
         print_json({**_values(given, solution, left_out), "camera": called, "mount": mount,
-                    "mistakes": mistakes, "next": wanted, **outcome.values()})  # fmt: skip
+                    "mistakes": mistakes, "next": [_next_values(each) for each in wanted],
+                    **outcome.values()})  # fmt: skip
     else:
         _show_hand_eye(given, solution, left_out)
         for mistake in mistakes:
             console().print(mistake, style="yellow")
-        _show_verdict(is_good, f"{max_position_mm:g} mm, {max_rotation_deg:g} degrees", wanted)
+        _show_verdict(is_good, f"{max_position_mm:g} mm, {max_rotation_deg:g} degrees")
+        for number, each in enumerate(wanted, 1):
+            console().print(f"take next, {number}: the board {each.words}; {_hand_words(each)}")
         outcome.show()
     outcome.end()
 
@@ -175,7 +196,7 @@ def _given(
 
 def _next_poses(
     pairs: PosePairs, solution: HandEyeSolution, board: str, name: str | None, out: Path | None
-) -> list[str]:
+) -> list[NextPose]:
     """Three poses of the hand that would help most, where the lens is known."""
     if out is None or name is None or not out.exists():
         return []
@@ -184,10 +205,9 @@ def _next_poses(
     except CorporealError:
         return []
     away = float(np.median(np.linalg.norm(pairs.boards[:, :3, 3], axis=1)))
-    asked = next_hand_poses(solution.camera, solution.board, lens, open_board(board),
+    return next_hand_poses(solution.camera, solution.board, lens, open_board(board),
                             mount=solution.mount, taken=list(pairs.boards), count=3,
                             distance_m=away)  # fmt: skip
-    return [each.words for each in asked]
 
 
 def _values(pairs: PosePairs, solution: HandEyeSolution, left_out: LeftOut) -> dict[str, object]:
@@ -195,6 +215,9 @@ def _values(pairs: PosePairs, solution: HandEyeSolution, left_out: LeftOut) -> d
     return {
         "pairs": len(pairs), "pose": solution.camera.tolist(),
         "sigma_m": solution.sigma_m.tolist(), "sigma_rad": solution.sigma_rad.tolist(),
+        "covariance": solution.covariance[:6, :6].tolist(),
+        "observability": dict(zip(("turned_rad", "across_rad"), turning_axes(pairs), strict=True))
+        | {"smallest_singular_value": solution.smallest_singular_value},
         "board": solution.board.tolist(), "board_sigma_m": solution.board_sigma_m.tolist(),
         "left_out": {"rms_m": left_out.rms_m, "rms_rad": left_out.rms_rad},
         "robot": {"position_m": solution.robot_m, "rotation_rad": solution.robot_rad},
@@ -222,11 +245,57 @@ def _show_hand_eye(given: PosePairs, solution: HandEyeSolution, left_out: LeftOu
         f"a pair that is left out is told to {left_out.rms_m * 1e3:.2f} mm and "
         f"{np.degrees(left_out.rms_rad):.3f} degrees; {describe_errors(solution)}"
     )
+    console().print(describe_observability(given, solution))
 
 
-def _show_verdict(is_good: bool, limits: str, wanted: list[str]) -> None:
+def _next_values(asked: NextPose) -> dict[str, object]:
+    return {"words": asked.words, "effector": asked.effector.tolist(), "spread_m": asked.spread_m}
+
+
+def _hand_words(asked: NextPose) -> str:
+    place = ", ".join(f"{value * 1e3:.0f}" for value in asked.effector[:3, 3])
+    turn = ", ".join(f"{value:.3f}" for value in quaternion_from_matrix(asked.effector[:3, :3]))
+    return f"the hand at {place} mm, w x y z {turn}"
+
+
+def _verify(
+    pairs: PosePairs, document: Path, name: str, mount: Mount, limits: tuple[float, float], *,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """How far a known camera is from pairs that took no part in it; exit 1 beyond the limits."""
+    known = camera_of(Calibration.load(document), plain_name(name))
+    if known.xyz is None or known.position_sigma_m is None or known.rotation_sigma_rad is None:
+        raise CorporealError(
+            f"{document}, got {known.name} without a pose and its sigma; expected one that "
+            "calibrate hand-eye or rig wrote."
+        )
+    sigma = np.array([*known.rotation_sigma_rad, *known.position_sigma_m])
+    predicted = predict_pairs(pairs, camera_pose(known), sigma, mount)
+    rms_mm, rms_deg = predicted.rms_m * 1e3, float(np.degrees(predicted.rms_rad))
+    sure_mm = float(np.sqrt((predicted.sigma_m**2).mean())) * 1e3
+    sure_deg = float(np.degrees(np.sqrt((predicted.sigma_rad**2).mean())))
+    is_good = rms_mm <= limits[0] and rms_deg <= limits[1]
+    worst = int(predicted.position_m.argmax())
+    if as_json:
+        print_json({
+            "camera": known.name, "pairs": len(pairs), "is_good": is_good,
+            "position_m": predicted.position_m.tolist(), "position_sigma_m": sure_mm / 1e3,
+            "rotation_rad": predicted.rotation_rad.tolist(),
+            "rotation_sigma_rad": float(np.radians(sure_deg)),
+            "rms_m": predicted.rms_m, "rms_rad": predicted.rms_rad,
+        })  # fmt: skip
+    else:
+        console().print(
+            f"{len(pairs)} pairs that {known.name} was not solved of: told to {rms_mm:.2f} mm and "
+            f"{rms_deg:.3f} degrees, by its own sigma {sure_mm:.2f} mm and {sure_deg:.3f} degrees; "
+            f"worst {pairs.names[worst]}, {predicted.position_m[worst] * 1e3:.2f} mm"
+        )
+        _show_verdict(is_good, f"{limits[0]:g} mm, {limits[1]:g} degrees")
+    if not is_good:
+        raise typer.Exit(1)
+
+
+def _show_verdict(is_good: bool, limits: str) -> None:
     verdict = "good" if is_good else "not good enough"
     style = "green" if is_good else "red"
     console().print(emphasise(verdict, f" (asked for: {limits})", style=style))
-    for number, words in enumerate(wanted, 1):
-        console().print(f"take next, {number}: the board {words}")

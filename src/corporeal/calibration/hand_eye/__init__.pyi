@@ -1,5 +1,7 @@
 from .left_out import LeftOut as LeftOut
+from .left_out import PredictedPairs as PredictedPairs
 from .left_out import leave_out as leave_out
+from .left_out import predict_pairs as predict_pairs
 from .mistakes import find_mistakes as find_mistakes
 from .next_pose import NextPose as NextPose
 from .next_pose import next_hand_poses as next_hand_poses
@@ -10,6 +12,7 @@ from .pairs import pose_matrix as pose_matrix
 from .pairs import rotation_mismatch as rotation_mismatch
 from .pairs import turning_axes as turning_axes
 from .report import describe_errors as describe_errors
+from .report import describe_observability as describe_observability
 from .report import describe_offset as describe_offset
 from .report import draw_frame as draw_frame
 from .report import plot_hand_eye as plot_hand_eye

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corporeal.calibration.hand_eye.left_out import LeftOut
-from corporeal.calibration.hand_eye.pairs import PosePairs
+from corporeal.calibration.hand_eye.pairs import PosePairs, turning_axes
 from corporeal.calibration.hand_eye.solution import HandEyeSolution
 from corporeal.geometry import Array
 
@@ -77,7 +77,7 @@ def _sentences(pairs: PosePairs, solution: HandEyeSolution, left_out: LeftOut) -
         f"{len(pairs)} pairs, {int((solution.weights < 0.3).sum())} of them hardly counted",
         f"camera at {place} mm", f"one sigma {sure} mm and {turns} degrees",
         f"left out: {left_out.rms_m * 1e3:.2f} mm, {np.degrees(left_out.rms_rad):.3f} degrees rms",
-        describe_errors(solution),
+        describe_errors(solution), describe_observability(pairs, solution),
         f"size of the board as solved: {solution.scale:.4f} +- {solution.scale_sigma:.4f}",
     ]  # fmt: skip
     names = () if pairs.adjustable is None else pairs.adjustable.names
@@ -96,6 +96,15 @@ def describe_errors(solution: HandEyeSolution) -> str:
     return (f"robot and board are wrong by {solution.robot_m * 1e3:.2f} mm together, the robot by "
             f"{robot:.3f} degrees, the board's poses by {np.degrees(solution.board_rad):.3f}"
             )  # fmt: skip
+
+
+def describe_observability(pairs: PosePairs, solution: HandEyeSolution) -> str:
+    """About how much the hand turned, and how well that tells the camera at worst."""
+    longest, across = np.degrees(turning_axes(pairs))
+    return (
+        f"the hand turned by {longest:.0f} degrees, and by {across:.0f} about an axis across that; "
+        f"smallest singular value {solution.smallest_singular_value:.0f} per m"
+    )
 
 
 def describe_offset(name: str, value: float, sigma: float) -> str:
