@@ -131,7 +131,7 @@ class Checker:
         tally.count("table or floor", int(apart < LEAST_M))
         outside = self._outside()
         tally.most_outside_m = max(tally.most_outside_m, outside)
-        tally.count("workspace", int(outside > max(self.outside, 0.0) + ROUNDING_M))
+        tally.count("workspace", int(outside > max(self.outside, ROUNDING_M) + 1e-6))
         self.outside = outside
 
     def _outside(self) -> float:

@@ -35,6 +35,8 @@ IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 # A picture of the film for so many ticks of 10 ms; shown for half of that.
 TICKS, FILM_WIDTH, QUALITY = 24, 720, 55
 WIDTH, HEIGHT = 1280, 800
+# Below is the age of pictures, which means nothing where time is virtual.
+SHOWN_HEIGHT = 758
 # The page is told 20 times a second; so long it is waited for, ms.
 SHOWN_MS = 400
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -102,7 +104,8 @@ def film(seed: int, out: Path) -> tuple[list[Image.Image], list[float]]:
                     return
                 page.wait_for_timeout(SHOWN_MS)
                 page.evaluate(DRAWN)
-                pictures.append(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+                shown = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+                pictures.append(shown.crop((0, 0, WIDTH, SHOWN_HEIGHT)))
                 heights.append(float(session.link.things()[0].pose[2]))
 
             session.watch = watch
@@ -120,8 +123,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         pictures, heights = film(seed, Path(folder))
     best = pictures[max(range(len(heights)), key=heights.__getitem__)]
-    best.quantize(128).save(IMAGES / "teleoperation.png", optimize=True)
-    height = round(HEIGHT * FILM_WIDTH / WIDTH)
+    best.quantize(192).save(IMAGES / "teleoperation.png", optimize=True)
+    height = round(SHOWN_HEIGHT * FILM_WIDTH / WIDTH)
     small = [picture.resize((FILM_WIDTH, height)) for picture in pictures]
     path = IMAGES / "teleoperation.webp"
     small[0].save(path, save_all=True, append_images=small[1:], duration=TICKS * 10 // 2, loop=0,

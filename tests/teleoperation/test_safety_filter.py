@@ -178,6 +178,24 @@ def test_a_table_is_not_touched(robot: Embodiment) -> None:
     assert arms.hand("right")[0][2] > 0.8
 
 
+def test_a_hand_does_not_bow_out_of_its_space_between_two_places_in_it(robot: Embodiment) -> None:
+    arms, rng = ArmModel(robot), np.random.default_rng(19)
+    highest = (float(rng.uniform(0.3, 0.5)), 0.5, float(rng.uniform(0.2, 0.4)))
+    limits = CommandLimits(lowest_m=(float(rng.uniform(-0.2, 0.0)), -0.5, -0.3), highest_m=highest)
+    limb, rng = SafetyFilter(arms, Clearance(arms, [floor()]), limits), np.random.default_rng(119)
+    beyond = 0.0
+    for step in range(200):
+        if step % 40 == 0:
+            goal = rng.uniform(arms.lower - 1, arms.upper + 1)
+        command = limb.step(JointObjective(goal, rng.normal(0, 20, len(goal))), DT_S)
+        arms.place(command.positions)
+        for side in arms.hands:
+            place = arms.base_rotation.T @ (arms.hand(side)[0] - arms.base[:3])
+            beyond = max(beyond, float((place - limits.highest_m).max()))
+            beyond = max(beyond, float((limits.lowest_m - place).max()))
+    assert beyond < 1e-4
+
+
 def test_limits_can_be_a_share_of_themselves() -> None:
     limits = CommandLimits().scaled(0.3)
     assert limits.speed_rad_s == pytest.approx(0.3 * CommandLimits().speed_rad_s)

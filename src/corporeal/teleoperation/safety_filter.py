@@ -179,7 +179,13 @@ class SafetyFilter:
             return False
         if self._beyond_space() > self._outside:
             return False
+        # A straight way of the joints is a bow of the hand, which may leave its space in between.
+        arms.place(self.positions + 0.5 * way)
+        if self._beyond_space() > self._outside:
+            return False
         arms.place(self.positions + rates * dt_s)
+        if self._beyond_space() > self._outside:
+            return False
         torque = arms.efforts(rates, (rates - self.rates) / dt_s)
         return bool((np.abs(torque) <= np.maximum(self.effort, self._torque)).all())
 
