@@ -22,7 +22,13 @@ from tests.calibration.test_camera import TRUE, seen
 from tests.calibration.test_force import CENTRE, FORCE_BIAS, MASS, rests
 
 from bench.calibration.halves import halves
-from bench.calibration.hands import asked_poses, planted_mistakes, real_halves, real_sets
+from bench.calibration.hands import (
+    asked_poses,
+    documents_changed,
+    planted_mistakes,
+    real_halves,
+    real_sets,
+)
 from bench.calibration.mistaken_files import mistaken_files
 from bench.calibration.published import beside_published
 from bench.calibration.quarantine import quarantine
@@ -223,6 +229,7 @@ def main() -> None:
     figures["halves_apart"] = halves(max(options.runs // 10, 2), options.first)
     figures["hand_eye"] = asked_poses(max(options.runs // 4, 2), options.first)
     figures["mistakes"] = planted_mistakes(max(options.runs // 25, 2), options.first)
+    figures["documents_changed_by_mistakes"] = documents_changed(1, options.first)
     figures["mistaken_files"] = mistaken_files(max(options.runs // 25, 2), options.first)
     figures["quarantine"] = quarantine(10_000)
     figures["force"] = sensors(options.runs, options.first)

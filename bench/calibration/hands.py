@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from tests.calibration.test_hand_eye import BOARD, CAMERA, error_of, real_pairs
+from typer.testing import CliRunner
 
 from corporeal.calibration.board import open_board
 from corporeal.calibration.detection import BoardView
-from corporeal.calibration.files import read_joint_pairs, read_pose_track
+from corporeal.calibration.files import keep_pose, read_joint_pairs, read_pose_track
 from corporeal.calibration.guidance import visible_corners
 from corporeal.calibration.hand_eye import (
     METHODS,
@@ -30,6 +31,7 @@ from corporeal.calibration.hand_eye import (
     solve_hand_eye,
 )
 from corporeal.calibration.lens import Lens, project
+from corporeal.cli.program import program
 from corporeal.embodiment import open_robot
 from corporeal.geometry import (
     matrix_from_quaternion,
@@ -101,6 +103,27 @@ def planted_mistakes(runs: int, first: int) -> dict[str, Any]:
         doubted += bool(find_mistakes(good, solve_hand_eye(good)))
     return {"named_share": {name: count / runs for name, count in named.items()},
             "good_doubted": doubted / runs}  # fmt: skip
+
+
+def documents_changed(runs: int, first: int) -> float:
+    """The share of planted mistakes after which `hand-eye -o` left another document than before."""
+    changed = 0
+    for seed in range(first, first + runs):
+        for number, name in enumerate(_MISTAKES):
+            rng = np.random.default_rng(1000 * seed + number)
+            spoiled, mount = _spoil(name, seen_pairs(rng, "eye_in_hand", 18), rng)
+            with tempfile.TemporaryDirectory() as folder:
+                table, station = Path(folder, "pairs.json"), Path(folder, "cell.yaml")
+                both = zip(spoiled.effectors.tolist(), spoiled.boards.tolist(), strict=True)
+                table.write_text(json.dumps(list(both)))
+                keep_pose(station, "wrist", "hand", CAMERA, np.full(6, 1e-3))
+                before = station.read_bytes()
+                where = "in-hand" if mount == "eye_in_hand" else "to-hand"
+                words = ["calibrate", "hand-eye", table, "--mount", where, "--name", "wrist", "-o",
+                         station]  # fmt: skip
+                CliRunner().invoke(program(), [str(word) for word in words])
+                changed += station.read_bytes() != before
+    return changed / (runs * len(_MISTAKES))
 
 
 _MISTAKES = {

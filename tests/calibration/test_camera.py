@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from PIL import Image
@@ -26,7 +27,7 @@ from corporeal.calibration.lens import (
     project_with_slopes,
     rays,
 )
-from corporeal.calibration.views import refuse_mixed_names
+from corporeal.calibration.views import find_views, refuse_mixed_names
 from corporeal.errors import CorporealError
 from corporeal.geometry import Array
 
@@ -175,6 +176,21 @@ def test_pictures_of_two_cameras_contradict_each_other() -> None:
     assert both is not None
     assert both.in_order
     assert not both.is_explained
+
+
+def test_a_short_movie_is_looked_at_more_often(tmp_path: Path) -> None:
+    board = open_board("charuco_a4")
+    still = np.pad(draw_board(board, 700), 30, constant_values=255)
+    still = np.repeat(still[: len(still) // 2 * 2, : still.shape[1] // 2 * 2, None], 3, axis=2)
+    with av.open(str(tmp_path / "short.mp4"), "w") as file:
+        stream = file.add_stream("libx264", rate=10, options={"preset": "ultrafast"})
+        stream.height, stream.width = still.shape[:2]
+        stream.pix_fmt = "yuv420p"
+        for _ in range(24):
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(still, "rgb24")))
+        file.mux(stream.encode())
+    seen = find_views(tmp_path / "short.mp4", board, every=15)
+    assert (seen.pictures, len(seen.views)) == (8, 8)
 
 
 @pytest.mark.parametrize(

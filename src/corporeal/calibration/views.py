@@ -29,6 +29,8 @@ _FORMATS = ("PNG", "JPEG", "BMP", "TIFF", "WEBP")
 _MOST_PIXELS, _MOST_BYTES = 64_000_000, 256 << 20
 # Names in one folder are those of several cameras where each has so many, and they are most.
 _FEWEST_EACH, _MOST_SHARE = 3, 0.8
+# Of a movie of fewer pictures than these, finer ones are taken until there are enough views.
+_SHORT_MOVIE, _ENOUGH_VIEWS = 20, 8
 _WILD = str.maketrans("", "", "*?[]!")
 
 
@@ -54,7 +56,10 @@ def find_views(
     source: Path, board: Board, *, stream: str | None = None, every: int = 1,
     progress: Callable[[], object] = lambda: None,
 ) -> FoundViews:  # fmt: skip
-    """Every view of the board in a source; its pictures must be of one size."""
+    """Every view of the board in a source; its pictures must be of one size.
+
+    Of a short movie that gives few views, more pictures are looked at than every `every`-th.
+    """
     views: list[BoardView] = []
     first: Picture | None = None
     count = 0
@@ -77,6 +82,9 @@ def find_views(
             f"{source} shows a board in the layout of OpenCV before 4.6; expected the new one. "
             "Add 'legacy: true' to the board's document."
         )
+    is_short = count < _SHORT_MOVIE and source.suffix.lower() in MOVIES
+    if is_short and every >= 2 and len(views) < _ENOUGH_VIEWS:
+        return find_views(source, board, every=every // 2, progress=progress)
     return FoundViews(tuple(views), count, first.pixels.shape[1], first.pixels.shape[0])
 
 
