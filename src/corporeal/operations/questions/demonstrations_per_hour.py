@@ -27,7 +27,7 @@ _MOST = 40
 
 
 @dataclass(frozen=True)
-class Pace:
+class CollectionPace:
     """What a station made in one mode; `hours` are at work, with the pauses between takes."""
 
     mode: str | None
@@ -46,7 +46,7 @@ class Pace:
         return TARGETS.get(self.mode or "", (otherwise, otherwise))
 
 
-def read_paces(connection: Connection, scope: Scope) -> list[Pace]:
+def read_paces(connection: Connection, scope: Scope) -> list[CollectionPace]:
     """Every mode at every station with a quarter of an hour of work or more, the slowest first.
 
     Work is from the end of one take to the end of the next, unless a break lies between; where a
@@ -69,7 +69,7 @@ def read_paces(connection: Connection, scope: Scope) -> list[Pace]:
         pace[0] += bool(is_good)
         pace[1] += 1
         pace[2] += max(0.0, end_s - since_s) / 3600
-    paces = [Pace(mode, station, int(accepted), int(episodes), worked)
+    paces = [CollectionPace(mode, station, int(accepted), int(episodes), worked)
              for (mode, station), (accepted, episodes, worked) in made.items()
              if worked >= _LEAST_H]  # fmt: skip
     return sorted(
@@ -115,12 +115,12 @@ def draw(connection: Connection, scope: Scope, *, target: float = _ANY) -> Drawi
     )
 
 
-def _aim(pace: Pace, otherwise: float) -> str:
+def _aim(pace: CollectionPace, otherwise: float) -> str:
     low, high = pace.target(otherwise)
     return f"target {low:g}" if low == high else f"target {low:g} to {high:g}"
 
 
-def _sentence(paces: list[Pace], behind: list[Pace], target: float) -> str:
+def _sentence(paces: list[CollectionPace], behind: list[CollectionPace], target: float) -> str:
     whole = sum(pace.accepted for pace in paces) / sum(pace.hours for pace in paces)
     overall = f"{whole:.1f} accepted demonstrations in an hour of work"
     if not behind:

@@ -48,7 +48,7 @@ MOMENTS, LEAST_TURN, LIFTED_M, LIFTED_SHARE = 200, 0.02, 0.03, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Legs:
+class LegPair:
     """The two legs of a robot: joints from the hip down, their columns, and their limits."""
 
     names: tuple[tuple[str, ...], tuple[str, ...]]
@@ -148,7 +148,7 @@ def leg_order_measures(subject: Subject) -> dict[str, float]:
     return measures
 
 
-def _legs(robot: Embodiment) -> Legs:
+def _legs(robot: Embodiment) -> LegPair:
     places = {name: number for number, name in enumerate(robot.joint_names)}
     names = tuple(
         tuple(name for name in robot.groups.get(f"{side}_leg", ()) if name in places)
@@ -165,7 +165,7 @@ def _legs(robot: Embodiment) -> Legs:
         for joint in robot.actuated
     ]
     columns = ([places[name] for name in left], [places[name] for name in right])
-    return Legs((left, right), columns, np.array(bounds))
+    return LegPair((left, right), columns, np.array(bounds))
 
 
 def _upright_base(subject: Subject) -> Array:
@@ -211,7 +211,7 @@ def _chosen(
 
 
 def _feet(
-    subject: Subject, legs: Legs, q: Array, base: Array, seconds: Array, variants: list[Array]
+    subject: Subject, legs: LegPair, q: Array, base: Array, seconds: Array, variants: list[Array]
 ) -> list[_Steps]:
     """The left and the right foot in every variant."""
     kinematics = subject.kinematics
