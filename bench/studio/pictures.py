@@ -1,6 +1,7 @@
 """Takes the pictures of Studio that the documents show, in Chromium, from the demo's workspace.
 
 Run: python -m bench.studio.pictures DEMO            # docs/images/studio*.png: look at them, commit
+     python -m bench.studio.pictures DEMO --film      # docs/images/studio_film.webp
      python -m bench.studio.pictures DEMO --every FOLDER   # every page, three sizes, light and dark
 """
 
@@ -27,7 +28,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
-SIZES = {"tall": (1440, 1000), "desk": (1440, 900), "laptop": (1280, 720), "phone": (390, 844)}
+SIZES = {
+    "film": (1200, 760),
+    "tall": (1440, 1000),
+    "desk": (1440, 900),
+    "laptop": (1280, 720),
+    "phone": (390, 844),
+}
 _COLOURS = 200
 _MOST_BYTES = 600_000
 _LONGEST_MS = 60_000
@@ -126,6 +133,46 @@ def take_documents(browser: Browser, address: str, demo: Demo) -> None:
         save(shot(page), "studio_browse")
 
 
+def take_film(browser: Browser, address: str, demo: Demo) -> None:
+    """A fall found in the list, looked at frame by frame, and tagged: some twenty looks."""
+    looks: list[tuple[Image.Image, int]] = []
+    with window(browser, "film") as page:
+        page.goto(f"{address}/episodes")
+        looks.append((shot(page), 1500))
+        page.get_by_role("button", name="Failure: fall").click()
+        page.get_by_role("status").get_by_text("1 episode").wait_for()
+        looks.append((shot(page), 1300))
+        page.goto(f"{address}/episodes/{demo.fallen}")
+        page.get_by_role("button", name="Go to the fall").wait_for()
+        looks.append((shot(page), 1500))
+        page.get_by_role("button", name="Go to the fall").click()
+        looks.append((shot(page), 700))
+        for _ in range(14):
+            for _ in range(3):
+                page.keyboard.press("ArrowRight")
+            page.wait_for_timeout(250)
+            page.wait_for_function(_DRAWN)
+            looks.append((_look(page), 140))
+        looks.append((looks[-1][0], 1200))
+        page.keyboard.press("t")
+        page.get_by_label("New tags, with commas between").fill("pushed, fall")
+        looks.append((_look(page), 1200))
+        page.keyboard.press("Enter")
+        page.get_by_text("Tagged 1 episode.").wait_for()
+        page.wait_for_function(_DRAWN)
+        page.wait_for_timeout(2500)
+        looks.append((_look(page), 2500))
+    path = IMAGES / "studio_film.webp"
+    first, *more = (look for look, _ in looks)
+    first.save(path, save_all=True, append_images=more, duration=[ms for _, ms in looks], loop=0,
+               quality=60, method=4)  # fmt: skip
+    assert path.stat().st_size < 2_000_000, path
+
+
+def _look(page: Page) -> Image.Image:
+    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+
+
 def take_every_page(browser: Browser, address: str, demo: Demo, folder: Path) -> None:
     """Every page in three sizes, light and dark, as JPEG to look through."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,6 +193,7 @@ def main() -> int:
     """Take them from a copy of the demo, which stays as it is."""
     parser = argparse.ArgumentParser(prog="python -m bench.studio.pictures", description=__doc__)
     parser.add_argument("demo", type=Path, help="a workspace of corporeal demo")
+    parser.add_argument("--film", action="store_true", help="docs/images/studio_film.webp alone")
     parser.add_argument("--every", type=Path, help="a folder for every page in every size")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="bench-pictures-") as place:
@@ -153,7 +201,9 @@ def main() -> int:
         shutil.copytree(asked.demo, copy)
         with served(copy) as address, chromium() as browser:
             demo = read_demo(address)
-            if asked.every is None:
+            if asked.film:
+                take_film(browser, address, demo)
+            elif asked.every is None:
                 take_documents(browser, address, demo)
             else:
                 take_every_page(browser, address, demo, asked.every)

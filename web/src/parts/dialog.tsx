@@ -1,6 +1,10 @@
 import { type ReactNode, useEffect, useRef } from "react";
+import { createPortal } from "react-dom";
 
-/** A modal dialog; Escape and a click beside it close it, the focus returns to where it was. */
+/**
+ * A modal dialog; Escape and a click beside it close it, the focus returns to where it was. It hangs
+ * below the body: inside of what is folded up it would open unseen.
+ */
 export function Dialog({
   title,
   onClose,
@@ -18,7 +22,7 @@ export function Dialog({
       ?.querySelector<HTMLElement>(".dialog-body :is(input, textarea):not([readonly], :disabled)")
       ?.focus();
   }, []);
-  return (
+  return createPortal(
     // biome-ignore lint/a11y/useKeyWithClickEvents: for the pointer only; keys reach the same by the controls inside
     <dialog
       ref={element}
@@ -40,6 +44,7 @@ export function Dialog({
         </button>
       </header>
       <div className="dialog-body">{children}</div>
-    </dialog>
+    </dialog>,
+    document.body,
   );
 }

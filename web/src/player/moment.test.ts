@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
+import type { EpisodeDetail } from "../api/schema";
 import { captionOf } from "./caption";
 import { clockText } from "./clock";
-import { frameOf, momentOf } from "./moment";
+import { allPicturesFrom, frameOf, momentOf } from "./moment";
 
 it("a time is understood as people write it", () => {
   expect(momentOf("12.345")).toBe(12_345_000_000);
@@ -36,4 +37,15 @@ it("a caption tells the frame, and how old it is when it should have been replac
   expect(of(1, 2.033e9)).toBe("1 / 2 · no picture for 1.0 s");
   expect(of(0, 2.033e9)).toBe("0 / 2 · 1033 ms late");
   expect(captionOf([], { shown: -1, timeNs: 0, rateHz: 30 })).toBe("no picture at all");
+});
+
+it("an episode begins where every camera has a picture, but waits for none that comes late", () => {
+  const streams = [
+    { kind: "video", first_ns: 100 },
+    { kind: "video", first_ns: 300 },
+    { kind: "depth", first_ns: 5e9 },
+    { kind: "vector", first_ns: 0 },
+  ];
+  expect(allPicturesFrom({ start_ns: -9, streams } as EpisodeDetail)).toBe(300);
+  expect(allPicturesFrom({ start_ns: -9, streams: streams.slice(3) } as EpisodeDetail)).toBe(-9);
 });

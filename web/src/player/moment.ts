@@ -39,3 +39,15 @@ export function momentTitle(
   }
   return parts.join(" · ");
 }
+
+const LATE_NS = 1e9;
+
+/** From when on every camera has a picture; one that begins a second after the first is not waited for. */
+export function allPicturesFrom({ streams, start_ns }: EpisodeDetail): number {
+  const firsts = streams.flatMap(({ kind, first_ns }) =>
+    (kind === "video" || kind === "depth") && first_ns !== null ? [first_ns] : [],
+  );
+  if (!firsts.length) return start_ns;
+  const earliest = Math.min(...firsts);
+  return Math.max(...firsts.filter((first) => first <= earliest + LATE_NS));
+}

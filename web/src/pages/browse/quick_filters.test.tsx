@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import type { FacetCounts, ListingFacets } from "../../api/schema";
 import { serve } from "../../testing/fake_server";
 import { FacetGroup } from "./facet_group";
-import { QuickFilters } from "./quick_filters";
+import { QuickFilters, toggleFewChecks } from "./quick_filters";
 
 function facet(name: string, ...values: [string | null, number, boolean?][]): FacetCounts {
   return {
@@ -37,7 +37,14 @@ function refined() {
 test("quick filters count what they find, and the chosen one is pressed", () => {
   render(<QuickFilters query="" facets={facets} onQuery={() => undefined} />);
   const names = screen.getAllByRole("button").map((button) => button.textContent);
-  expect(names).toEqual(["All", "Accepted 90", "Quarantined 0", "Failed 7", "Failure: fall 5"]);
+  expect(names).toEqual([
+    "All",
+    "Accepted 90",
+    "Quarantined 0",
+    "Failed 7",
+    "Failure: fall 5",
+    "Few checks run",
+  ]);
   const pressed = screen.getAllByRole("button", { pressed: true });
   expect(pressed.map((button) => button.textContent)).toEqual(["Failed 7"]);
 });
@@ -69,4 +76,12 @@ test("a long facet shows six values and the chosen ones, and all on demand", () 
   expect(screen.getAllByRole("checkbox")).toHaveLength(7);
   fireEvent.click(screen.getByRole("button", { name: "All 8" }));
   expect(screen.getAllByRole("checkbox")).toHaveLength(8);
+});
+
+test("few checks run is a clause that comes and goes", () => {
+  expect(toggleFewChecks("")).toBe("assessed < 0.7");
+  expect(toggleFewChecks("assessed < 0.7")).toBe("");
+  const both = "(task = a or task = b) and assessed < 0.7";
+  expect(toggleFewChecks("task = a or task = b")).toBe(both);
+  expect(toggleFewChecks(both)).toBe("task = a or task = b");
 });

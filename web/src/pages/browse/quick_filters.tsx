@@ -12,6 +12,17 @@ interface Props {
   onQuery: (query: string) => void;
 }
 
+const fewChecks = "assessed < 0.7";
+
+/** The query with or without the clause that few checks could run. */
+export function toggleFewChecks(query: string): string {
+  const bare = query.trim();
+  if (bare === fewChecks) return "";
+  const tail = ` and ${fewChecks}`;
+  if (bare.endsWith(tail)) return bare.slice(0, -tail.length).replace(/^\((.*)\)$/, "$1");
+  return bare ? `${/\bor\b/i.test(bare) ? `(${bare})` : bare}${tail}` : fewChecks;
+}
+
 /** One press to the failed ones, or to the falls. */
 export function QuickFilters({ query, facets, onQuery }: Props) {
   const values = (name: string) =>
@@ -56,6 +67,15 @@ export function QuickFilters({ query, facets, onQuery }: Props) {
           {label(facet, name)} <span className="num muted">{countText(found?.count ?? 0)}</span>
         </button>
       ))}
+      <button
+        type="button"
+        className="quick-filters-failure"
+        aria-pressed={query.trim().endsWith(fewChecks)}
+        title="Fewer than 70 % of the checks could run"
+        onClick={() => onQuery(toggleFewChecks(query))}
+      >
+        Few checks run
+      </button>
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { useShortcuts } from "../../parts/shortcuts";
 import type { Room } from "../../player/camera_grid";
 import { Cameras } from "../../player/cameras";
 import { Clock } from "../../player/clock";
+import { allPicturesFrom } from "../../player/moment";
 import { Timeline } from "../../player/timeline";
 import { Transport } from "../../player/transport";
 import { useFirstPicture } from "../../player/use_first_picture";
@@ -181,7 +182,7 @@ function useEvents(id: string, isReady: boolean): EventFacts[] {
 function clockOf(episode: EpisodeDetail, address: URL): Clock {
   const said = address.searchParams.get("t");
   const moment = said === null || said.trim() === "" ? Number.NaN : Number(said);
-  const begin = Math.max(episode.start_ns, Math.min(0, episode.end_ns));
+  const begin = Math.max(allPicturesFrom(episode), Math.min(0, episode.end_ns));
   return new Clock(
     episode.start_ns,
     episode.end_ns,

@@ -28,7 +28,8 @@ export default function Operators(_: { address: URL }) {
       {page.operators.length === 0 ? (
         <Nothing />
       ) : (
-        <section className="card operators-card" aria-label="Operators">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it
+        <section className="card operators-card" aria-label="Operators" tabIndex={0}>
           <table className="operators-table">
             <thead>
               <tr>
@@ -80,7 +81,8 @@ function Rules({ page }: { page: OperatorsPage }) {
 
 function Nothing() {
   return (
-    <section className="card operators-card">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it
+    <section className="card operators-card" aria-label="No operator" tabIndex={0}>
       <h2>No operator that is shown to you</h2>
       <p>Leads add people by the pseudonym that their episodes state:</p>
       <pre>corporeal operator add op07 --hours-before 40</pre>
@@ -135,7 +137,8 @@ function Training({ name }: { name: string }) {
   if (answer.error && !answer.value) return <Notice error={answer.error} again={answer.again} />;
   if (!answer.value) return <Waiting what={`Counting the evidence of ${name}`} />;
   return (
-    <section className="card operators-card" aria-label={`Training of ${name}`}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it
+    <section className="card operators-card" aria-label={`Training of ${name}`} tabIndex={0}>
       <h2>Training of {name}</h2>
       {answer.value.length === 0 && (
         <p>
@@ -191,7 +194,8 @@ function Fatigue() {
   if (!answer.value) return <Waiting what="Fitting the drift" />;
   const { hidden, people, sessions, breaks, drifts } = answer.value;
   return (
-    <section className="card operators-card" aria-label="Fatigue">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it
+    <section className="card operators-card" aria-label="Fatigue" tabIndex={0}>
       <h2>Does work without a break show?</h2>
       {hidden ? (
         <p className="muted">Figures of few people together are {hidden}</p>
