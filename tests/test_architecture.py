@@ -55,6 +55,7 @@ DIRECTION = (
     ("curation",),
     ("release",),
     ("operations",),
+    ("floor",),
     ("studio", "interface"),
     ("cli",),
 )

@@ -73,7 +73,7 @@ def run(count: int, seed: int, folder: Path) -> Iterator[Outcome]:
     """Stops and kills by turns, each with a database of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = write_episodes(folder / "episodes")
-    server = _make_server(folder / "server")
+    server = make_server(folder / "server")
     server.start()
     try:
         server.execute("CREATE DATABASE template")
@@ -117,7 +117,8 @@ def _stop(
                    "; ".join([*problems, told]))  # fmt: skip
 
 
-def _make_server(folder: Path) -> Server:
+def make_server(folder: Path) -> Server:
+    """A server in a folder that is not there yet; it does not run."""
     on_path = shutil.which("initdb")
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     if on_path is None and not found:

@@ -150,6 +150,10 @@ def test_recorders_take_the_ports_where_studio_looks_one_after_the_other() -> No
         assert all(port in PORTS for port in ports)
 
 
+def test_a_floor_of_twelve_stations_on_one_machine_has_a_port_for_each_twice() -> None:
+    assert len(PORTS) == 24
+
+
 def test_closing_twice_does_no_harm() -> None:
     server = Broadcast(0)
     server.close()

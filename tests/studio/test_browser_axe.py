@@ -30,7 +30,7 @@ _RUN = """() => axe.run(document, {resultTypes: ['violations']}).then((found) =>
 _LIST = "/, /labels, /labels/queues, /labels/submitted, /labels/people, /review, /releases, \
 /releases/new, /compare, /calibrations, /floor, /episodes, /campaigns, /campaigns/autumn, \
 /dashboards, /dashboards/quality, /dashboards/coverage, \
-/live, /guide, /accounts, /operators, /login, /nothing"
+/live, /guide, /accounts, /board, /operators, /login, /nothing"
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from corporeal.capture.thumbnail import unframed
 from corporeal.catalog.workspace import Workspace
 from corporeal.errors import CorporealError
 from corporeal.studio.context import open_studio
-from corporeal.studio.live_relay import LiveRelay
+from corporeal.studio.live_relay import LiveRelay, Message
 from corporeal.studio.server import create_application
 from corporeal.studio.settings import StudioSettings
 
@@ -163,6 +163,20 @@ def test_a_browser_that_does_not_keep_up_misses_the_oldest(recorder: Broadcast) 
             return queue.qsize()
 
     assert asyncio.run(look()) == 64
+
+
+def test_whoever_comes_later_is_greeted_with_every_picture_of_twelve_stations() -> None:
+    async def greet() -> list[Message]:
+        relay = LiveRelay(tuple(f"127.0.0.1:{port}" for port in range(9000, 9012)))
+        for upstream in relay._upstreams.values():
+            upstream.said = "{}"
+            upstream.pictures = {f"camera {number}": b"jpeg" for number in range(5)}
+        async with relay.watch() as queue:
+            return [queue.get_nowait() for _ in range(queue.qsize())]
+
+    greeting = asyncio.run(greet())
+    assert len(greeting) == 1 + 12 * 6
+    assert len(json.loads(greeting[0])["recorders"]) == 12
 
 
 def test_something_else_at_the_address_is_named(workspace: Workspace, address: str) -> None:

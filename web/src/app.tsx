@@ -32,7 +32,10 @@ const sections: { path: string; title: string; needs?: string }[] = [
   { path: "/campaigns", title: "Campaigns" },
 ];
 /** Pages that the bar has no room for: found by Ctrl+K, and linked where they belong. */
-const others: { path: string; title: string }[] = [{ path: "/operators", title: "Operators" }];
+const others: { path: string; title: string }[] = [
+  { path: "/board", title: "Board" },
+  { path: "/operators", title: "Operators" },
+];
 
 /** Alt+1 to Alt+9, then Alt+0, as the keys lie; what comes after has none. */
 const keyOf = (place: number) => (place < 10 ? `Alt+${(place + 1) % 10}` : "");

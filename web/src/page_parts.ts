@@ -20,6 +20,7 @@ const parts: PagePart[] = [
   part(/^\/compare$/, () => import("./pages/compare/compare_page")),
   part(/^\/dashboards/, () => import("./pages/dashboards/dashboards")),
   part(/^\/live/, () => import("./pages/live/live")),
+  part(/^\/board$/, () => import("./pages/board/board")),
   part(/^\/guide$/, () => import("./pages/guide/guide")),
   part(/^\/calibrations$/, () => import("./pages/calibrations/calibrations")),
   part(/^\/campaigns(\/[^/]+)?$/, () => import("./pages/campaigns/campaigns")),

@@ -38,7 +38,7 @@ from corporeal.errors import CorporealError, MissingExtraError
 from corporeal.files import publish_file
 from corporeal.trust import trust_file
 
-PORTS = range(8790, 8800)
+PORTS = range(8790, 8814)
 """Where recorders publish unless they are told otherwise: the first of these that is free."""
 PICTURES, MARKS = "/pictures", "/marks"
 KEY_VARIABLE = "CORPOREAL_RECORDER_KEY"

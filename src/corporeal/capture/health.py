@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from corporeal.capture.clock import FAR_NS, ClockEstimate, ClockGauge, format_span, skew_of
 from corporeal.capture.driver import ROBOT_CLOCK
-from corporeal.capture.take_log import FloorHealth
+from corporeal.capture.take_log import FloorHealth as FloorHealth
+from corporeal.capture.take_log import TakeHealth as TakeHealth
 from corporeal.capture.trigger_group import (
     TriggerGauge,
     TriggerGroup,
@@ -21,7 +22,8 @@ from corporeal.capture.trigger_group import (
     group_paths,
     group_rate_hz,
 )
-from corporeal.capture.work_hours import WorkHealth
+from corporeal.capture.work_hours import WorkHealth as WorkHealth
+from corporeal.capture.work_hours import work_standing as work_standing
 from corporeal.files import atomic_write
 from corporeal.schema import Schema, Stream
 from corporeal.units import SECOND_NS

@@ -11,7 +11,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -25,7 +25,10 @@ _OPEN_S = 3.0
 # A recorder tells its health four times a second, also while nothing is recorded.
 _SILENT_S = 5.0
 _LARGEST_MESSAGE = 1 << 20
+# What may wait for a browser: at least so much, and twice what everybody said and showed last.
 _WAITING = 64
+# Of one recorder; a strange one has no more room here.
+_MOST_CAMERAS = 64
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]{1,253}):([0-9]{1,5})")
 _NO_RECORDER = "what answers there is no recorder of Corporeal"
 _STRANGER = f"it is another user's; set {KEY_VARIABLE} to the key of that user"
@@ -58,7 +61,7 @@ class LiveRelay:
     @asynccontextmanager
     async def watch(self) -> AsyncIterator[asyncio.Queue[Message]]:
         """What recorders say from now on, after what they said last."""
-        queue: asyncio.Queue[Message] = asyncio.Queue(_WAITING)
+        queue: asyncio.Queue[Message] = asyncio.Queue()
         self._greet(queue)
         self._viewers.add(queue)
         if not self._tasks:
@@ -111,11 +114,11 @@ class LiveRelay:
 
     def _greet(self, queue: asyncio.Queue[Message]) -> None:
         known = [] if self.is_looking else list(self._upstreams)
-        _put(queue, json.dumps({"recorders": known, "is_looking": self.is_looking}))
+        queue.put_nowait(json.dumps({"recorders": known, "is_looking": self.is_looking}))
         for upstream in self._upstreams.values():
             for message in (upstream.said, *upstream.pictures.values()):
                 if message is not None:
-                    _put(queue, message)
+                    queue.put_nowait(message)
 
     async def _follow(self, upstream: _Upstream) -> None:
         """Stay connected to a recorder, and say when it is gone; ends when it is cancelled."""
@@ -165,7 +168,7 @@ class LiveRelay:
             head, picture = unframed(message)
             stream = str(head.get("stream", ""))[:200]
             shown = framed({"recorder": upstream.address, "stream": stream}, picture)
-            if len(upstream.pictures) < _WAITING or stream in upstream.pictures:
+            if len(upstream.pictures) < _MOST_CAMERAS or stream in upstream.pictures:
                 upstream.pictures[stream] = shown
             self._send(shown)
         else:
@@ -197,19 +200,19 @@ class LiveRelay:
         self._send(upstream.said)
 
     def _send(self, message: Message) -> None:
+        most = max(_WAITING, 2 * sum(1 + len(each.pictures) for each in self._upstreams.values()))
         for queue in self._viewers:
-            _put(queue, message)
+            _put(queue, message, most)
 
 
 def _own_key() -> dict[str, str]:
     return {"Authorization": f"Bearer {health_key()}"}
 
 
-def _put(queue: asyncio.Queue[Message], message: Message) -> None:
+def _put(queue: asyncio.Queue[Message], message: Message, most: int) -> None:
     """A browser that does not keep up misses the oldest, and is not waited for."""
-    if queue.full():
-        with suppress(asyncio.QueueEmpty):
-            queue.get_nowait()
+    while queue.qsize() >= most:
+        queue.get_nowait()
     queue.put_nowait(message)
 
 

@@ -7,8 +7,10 @@ import os
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +20,10 @@ PAGE_VARIABLE = "CORPOREAL_STUDIO_PAGE"
 # What Linux calls the request for an interface's address.
 _SIOCGIFADDR = 0x8915
 _HERE = ("localhost", "127.0.0.1", "::1")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,8 @@ class StudioSettings:
 
     `names` are names that this machine is called by, besides its own and its numbers; without
     `recorders`, those of this machine are looked for. Whoever looks at them is asked
-    again who they are every `recheck_s`.
+    again who they are every `recheck_s`. `clock` says what time it is on the floor that the board
+    shows: another one for a day that is played again.
     """
 
     host: str = "127.0.0.1"
@@ -56,6 +63,7 @@ class StudioSettings:
     open_episodes: int = 16
     most_body_bytes: int = 2 << 20
     recheck_s: float = 2.0
+    clock: Callable[[], datetime] = _now
     connections: ConnectionBounds = ConnectionBounds()
 
     @property

@@ -89,7 +89,7 @@ def record(
         ),
     ] = None,
     health_port: Annotated[
-        int | None, option("Port to publish health on; else one of 8790 to 8799.", min=0, max=65535)
+        int | None, option("Port to publish health on; else one of 8790 to 8813.", min=0, max=65535)
     ] = None,
     check: Annotated[bool, option("Judge every episode as soon as it is written.")] = True,
     policy: Annotated[Path | None, option("A policy document of your own to judge by.")] = None,

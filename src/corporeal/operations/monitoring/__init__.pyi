@@ -2,6 +2,11 @@ from .alarm import WATCHED as WATCHED
 from .alarm import WatchResult as WatchResult
 from .alarm import check_series as check_series
 from .alarm import watch as watch
+from .board import BoardAlarm as BoardAlarm
+from .board import BoardStation as BoardStation
+from .board import FloorBoard as FloorBoard
+from .board import read_assumptions as read_assumptions
+from .board import read_board as read_board
 from .chart_picture import save_chart as save_chart
 from .metrics import measure_batch as measure_batch
 from .metrics import measure_release as measure_release

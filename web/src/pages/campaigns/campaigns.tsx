@@ -38,7 +38,10 @@ function CampaignList() {
     <div className="campaigns">
       <header>
         <h1>Campaigns</h1>
-        <p className="muted">Plans of episodes, and how far each is; accepted episodes count.</p>
+        <p className="muted">
+          Plans of episodes, and how far each is; accepted episodes count.{" "}
+          <Link href="/board">All stations on the board</Link>
+        </p>
       </header>
       {answer.value.length === 0 && (
         <section className="card campaign-none">

@@ -1,4 +1,5 @@
 import { useState, useSyncExternalStore } from "react";
+import { Link } from "../../parts/link";
 import { AlarmBanner } from "./alarm_banner";
 import { alarmsOf } from "./health";
 import { LiveFeed } from "./live_feed";
@@ -13,6 +14,11 @@ export default function Live(_: { address: URL }) {
   return (
     <div className="live">
       <h1>Live</h1>
+      {view.recorders.length > 1 && (
+        <p className="muted">
+          <Link href="/board">All stations on the board</Link>
+        </p>
+      )}
       <AlarmBanner alarms={alarms} />
       {view.link === "lost" && (
         <p className="live-lost" role="alert">

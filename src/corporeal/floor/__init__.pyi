@@ -1,0 +1,10 @@
+from .labour import FloorEvent as FloorEvent
+from .labour import FloorRun as FloorRun
+from .labour import open_floor as open_floor
+from .replay import measure_day as measure_day
+from .replay import replaying as replaying
+from .truth import FloorTruth as FloorTruth
+from .truth import make_roster as make_roster
+from .truth import make_truth as make_truth
+from .unplanned import coverage_reached as coverage_reached
+from .unplanned import unplanned_rows as unplanned_rows
