@@ -1,9 +1,8 @@
 """Kills what drives the robot, in real time, and says how soon the arms hold.
 
-`python -m bench.lost_streams --kills 20 [--tabs 20 --browsers 5]` serves the simulated robot on
-loopback. A process that drives over the socket is killed, or frozen with its socket open; a tab
-crashes; a browser is killed. Told is the time from the last message to the tick that holds, and
-to rest.
+`python -m bench.lost_streams --kills 20` serves the simulated robot on
+loopback. A process that drives over the socket is killed, or frozen with its socket open. Told is
+the time from the last message to the tick that holds, and to rest.
 With `--slower 10` the host's clock, and who drives, take ten times as long: for busy machines.
 """
 
@@ -12,17 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,8 +34,6 @@ from corporeal.teleoperation.operator_input import InputTimes, OperatorHand, Ope
 from corporeal.teleoperation.operator_message import write_message
 from corporeal.teleoperation.robot_link import LinkOptions, robot_drivers
 
-FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
-         "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")  # fmt: skip
 LONGEST_S = 60.0
 
 
@@ -180,55 +175,6 @@ def processes(
     return rows
 
 
-def pages(
-    address: str, watch: Watch, trials: int, rng: Any, slower: float, *, whole: bool
-) -> list[Any]:
-    """Tabs that crash, or the whole browser killed, while the space bar holds the clutch."""
-    from playwright.sync_api import Error, sync_playwright
-
-    rows: list[Any] = []
-    chromium = shutil.which("chromium")
-    with sync_playwright() as playwright:
-        for _ in range(trials):
-            server = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))
-            page = server.new_context().new_page()
-            page.goto(address)
-            page.get_by_text("READY", exact=True).wait_for()
-            page.keyboard.down("Space")
-            page.keyboard.down("ArrowUp")
-            browser = _own_browser() if whole else 0
-
-            def kill(page: Any = page, browser: int = browser) -> None:
-                if browser:
-                    os.kill(browser, signal.SIGKILL)
-                    return
-                with suppress(Error):
-                    page.context.new_cdp_session(page).send("Page.crash")
-
-            rows.append(measured(watch, kill, rng, slower))
-            with suppress(Error):
-                server.close()
-    return rows
-
-
-def _own_browser() -> int:
-    """The browser's process: the newest child of the driver that this process started."""
-    mine = {os.getpid()}
-    found = 0
-    for _ in range(3):
-        for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                name = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except (OSError, ValueError):
-                continue
-            if parent in mine:
-                mine.add(int(entry.name))
-                if "chromium" in name and "--type=" not in name:
-                    found = int(entry.name)
-    return found
-
-
 def report(name: str, rows: list[Any]) -> None:
     """One row of the table."""
     seen = [row for row in rows if row is not None]
@@ -246,8 +192,6 @@ def report(name: str, rows: list[Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--tabs", type=int, default=0)
-    parser.add_argument("--browsers", type=int, default=0)
     parser.add_argument("--slower", type=float, default=1.0)
     parser.add_argument("--spawn", help="address that forked drivers drive; the bench's own use")
     given = parser.parse_args()
@@ -260,10 +204,6 @@ def main() -> None:
             if given.kills:
                 rows = processes(address, watch, given.kills, number, rng, given.slower)
                 report(f"process {name}", rows)
-        for name, count, whole in (("tab crashed", given.tabs, False),
-                                   ("browser killed", given.browsers, True)):  # fmt: skip
-            if count:
-                report(name, pages(address, watch, count, rng, given.slower, whole=whole))
 
 
 if __name__ == "__main__":
