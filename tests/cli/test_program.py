@@ -26,11 +26,12 @@ from corporeal.testing import Workload
 
 COMMANDS = [
     "account", "annotate", "audit", "calibrate", "campaign", "check", "checks", "convert",
-    "dataset", "demo", "design", "document", "export", "failures", "fatigue", "import_", "info",
-    "ingest", "init", "learn", "lineage", "ls", "mark", "migrate", "operator", "plot", "record",
-    "recover", "rejudge", "release", "retarget", "retarget_hands", "retarget_live", "review",
-    "robot", "score", "shifts", "simulate_robot", "smoke_train", "snapshot", "stations", "store",
-    "studio", "sync_test", "teleoperate", "triangulate", "trust", "verify", "watch", "watch_folder",
+    "curate", "dataset", "demo", "design", "document", "export", "failures", "fatigue", "floor",
+    "import_", "info", "ingest", "init", "learn", "lineage", "ls", "mark", "migrate",
+    "operator", "plan", "plot", "record", "recover", "rejudge", "release", "retarget",
+    "retarget_hands", "retarget_live", "review", "robot", "score", "shifts", "simulate_robot",
+    "smoke_train", "snapshot", "stations", "store", "studio", "sync_test", "teleoperate",
+    "triangulate", "trust", "verify", "watch", "watch_folder",
 ]  # fmt: skip
 
 
@@ -114,6 +115,7 @@ def test_every_command_explains_itself(command: str) -> None:
                      "tasks", "privacy"],
         "dataset": ["drop", "keep", "merge", "split"],
         "document": ["check", "show", "diff"],
+        "floor": ["demo"],
         "release": ["create", "list", "verify", "diff", "card"],
         "review": ["create", "list", "show", "decide", "close"],
         "robot": ["list", "show", "diff"],

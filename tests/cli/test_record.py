@@ -142,7 +142,7 @@ def _start(out: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and process.poll() is None:
-        if any(path.stat().st_size > 60_000 for path in out.glob("*.journal")):
+        if any(path.stat().st_size > 200_000 for path in out.glob("*.journal")):
             return process
         time.sleep(0.05)
     process.kill()

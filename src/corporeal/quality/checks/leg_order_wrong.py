@@ -104,6 +104,6 @@ CHECK = Check(
     topic="sets",
     severity="quarantine",
     scope="batch",
-    explains=("joint_beyond_limit", "joint_names_wrong", "self_collision"),
+    explains=("joint_beyond_limit", "joint_names_wrong"),
     spoils=("base_height_wrong", "foot_below_ground", "foot_slides", "foot_load_mismatch"),
 )
