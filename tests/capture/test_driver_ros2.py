@@ -167,6 +167,7 @@ def test_a_type_without_public_definition_is_a_problem(driver: Driver) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @needs_loopback
 def test_topics_of_another_process_are_discovered_and_read(driver: Driver) -> None:
     options = parse_options(driver, {"domain": 125, "listen_s": 0.7, "give_up_s": 20.0})

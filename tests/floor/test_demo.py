@@ -10,6 +10,7 @@ import pytest
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_day_is_played_at_a_high_speed_and_ends_by_itself() -> None:
     pytest.importorskip("ortools")
     program = [

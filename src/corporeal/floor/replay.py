@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 
@@ -99,10 +100,17 @@ class FloorReplay:
         self._exits.close()
 
     def play(self, until: threading.Event, *, hours: float = 24.0) -> Iterator[FloorEvent]:
-        """So many hours of the day, event by event when it is time, or until somebody ends it."""
-        self.clock = FloorClock(self.clock.start, self.clock.speed)
+        """So many hours of the day, event by event when it is time, or until somebody ends it.
+
+        They begin when the first person comes: a plan may leave the early hours free.
+        """
+        events = self._run.work(self._day)
+        first = next(events, None)
+        if first is None:
+            return
+        self.clock = FloorClock(max(self.clock.start, first.at), self.clock.speed)
         end = self.clock.start + timedelta(hours=hours)
-        for event in self._run.work(self._day):
+        for event in chain((first,), events):
             if event.at >= end:
                 break
             while not until.is_set() and (left_s := self.clock.seconds_until(event.at)) > 0:
