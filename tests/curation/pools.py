@@ -40,7 +40,7 @@ def demonstration(
     return Demonstration(
         index=0, id=name, source=f"{name}.h5", digest=digest,
         state=state[::step].astype(np.float32), action=action[::step].astype(np.float32),
-        fine=state.astype(np.float32), fine_hz=RATE_HZ, path=state[evenly], names=names,
+        fine=state.astype(np.float32), path=state[evenly], names=names,
         robot=None, duration_s=len(state) / RATE_HZ, task="reach",
     )  # fmt: skip
 

@@ -106,10 +106,11 @@ def test_the_summary_has_every_baseline_at_the_same_size() -> None:
 
 def test_the_page_has_reasons_and_nothing_of_a_name_as_markup() -> None:
     nasty = replace(reach(1), source="<script>alert(1)</script>.h5")
-    choice = curate(pool_of(nasty, *mixed(8)), ["quality"], keep=0.5)
+    choice = curate(pool_of(nasty, *mixed(8)), ["duplicates", "quality"], keep=0.5)
     page = render(choice, summarise(choice), of="x & y", pictures={0: b"jpeg"})
     assert "<script>alert" not in page
     assert "x &amp; y" in page
+    assert "groups of copies 1" in page
     assert "others of its task rank higher" in page
 
 

@@ -100,8 +100,7 @@ def curate(
     kept = _best(pool, rank, out, keep)
     if weighted:
         kept = ~out
-    given = [each.weights for each in scores.values() if each.weights is not None]
-    weights = _weights(kept, rank, given, weighted=weighted)
+    weights = _weights(kept, rank, weighted=weighted)
     reasons = tuple(
         _reason(number, scores, dropped, is_kept=bool(kept[number])) for number in range(len(pool))
     )
@@ -154,11 +153,9 @@ def _best(
     return kept
 
 
-def _weights(kept: NDArray[np.bool_], rank: Array, given: list[Array], *, weighted: bool) -> Array:
+def _weights(kept: NDArray[np.bool_], rank: Array, *, weighted: bool) -> Array:
     """Mean 1 over those kept, 0 for the others."""
     weights = kept.astype(np.float64)
-    for each in given:
-        weights *= each
     if weighted:
         weights *= np.maximum(np.nan_to_num(rank, nan=0.5) * 2, _FLOOR)
     mean = weights[kept].mean() if kept.any() else 1.0

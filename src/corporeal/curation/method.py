@@ -26,17 +26,15 @@ class MethodScores:
 
     `score` (N,): more is better, NaN where the method has no opinion. `uncertainty` (N,) is one
     sigma in the same unit, 0 where the score is a fact. `dropped` says of which the method is sure
-    that they must not be trained on, and why; `weights` (N,) how often each is to be drawn, where a
-    method answers that. `figures` are what the report says of the pool as a whole.
+    that they must not be trained on, and why. `figures` are what the report says of the whole pool.
     """
 
     score: Array
     uncertainty: Array
     reasons: tuple[str, ...]
     dropped: Mapping[int, str] = field(default_factory=dict)
-    weights: Array | None = None
     groups: tuple[tuple[int, ...], ...] = ()
-    """Demonstrations that are one and the same; a split keeps them together."""
+    """Demonstrations that are one and the same."""
     figures: Mapping[str, float | str] = field(default_factory=dict)
 
 

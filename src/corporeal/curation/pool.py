@@ -44,13 +44,11 @@ class Demonstration:
     state: NDArray[np.float32]
     action: NDArray[np.float32]
     fine: NDArray[np.float32]
-    fine_hz: float
     path: Array
     names: tuple[str, ...]
     robot: Embodiment | None
     duration_s: float
     task: str | None = None
-    instruction: str | None = None
     success: bool | None = None
     traits: Mapping[str, str] = field(default_factory=dict)
     """Operator, station, object and the like, as far as the episode says them."""
@@ -178,13 +176,11 @@ def read_demonstration(subject: Subject, *, digest: bytes | None = None) -> Demo
         state=measured.at(grid).astype(np.float32),
         action=np.asarray(action, np.float32),
         fine=measured.values.astype(np.float32),
-        fine_hz=1.0 / state.period_s if state.period_s > 0 else RATE_HZ,
         path=measured.at(evenly),
         names=state.names,
         robot=recording.embodiment,
         duration_s=seconds,
         task=subject.task,
-        instruction=facts.instruction,
         success=facts.outcome.success,
         traits=_traits(facts),
     )

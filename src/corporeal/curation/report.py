@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -50,7 +50,7 @@ def render(
         f"to. Kernel: {escape(summary.kernel)}.</p>",
         "<h2>Where they lie</h2>", _map(choice),
         "<h2>Who and what was kept</h2>", _groups(summary),
-        "<h2>Why the others were left out</h2>", _reasons(summary.reasons),
+        "<h2>Why the others were left out</h2>", _reasons(summary.reasons), *_figures(choice),
         _pictures(choice, pictures),
         "<h2>Every demonstration</h2>", _episodes(choice),
     ]  # fmt: skip
@@ -148,6 +148,17 @@ def _reasons(reasons: Sequence[tuple[str, int]]) -> str:
     if not reasons:
         return '<p class="note">Nothing was left out.</p>'
     return _table(("why", "episodes"), [(why, f"{count:,}") for why, count in reasons])
+
+
+def _figures(choice: Choice) -> Iterator[str]:
+    """What methods say of the pool as a whole."""
+    for method, scores in choice.scores.items():
+        told = ", ".join(
+            f"{name} {value if isinstance(value, str) else f'{value:.3g}'}"
+            for name, value in scores.figures.items()
+        )
+        if told:
+            yield f'<p class="note">{escape(method)}: {escape(told)}.</p>'
 
 
 def _pictures(choice: Choice, pictures: Mapping[int, bytes]) -> str:

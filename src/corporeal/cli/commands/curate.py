@@ -298,6 +298,7 @@ def _facts(
                            map(float, scores.uncertainty), strict=True))
             for name, scores in choice.scores.items()
         },
+        "figures": {name: dict(scores.figures) for name, scores in choice.scores.items()},
         "unreadable": dict(choice.pool.unreadable),
     }  # fmt: skip
     if other is not None:

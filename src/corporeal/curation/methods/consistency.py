@@ -16,8 +16,9 @@ _NEIGHBOURS, _AXES, _MOST_STEPS, _FEWEST = 10, 12, 60_000, 5
 def judge(pool: DemonstrationPool, seed: int) -> MethodScores:
     """How far an action is from those of the nearest states of other demonstrations of the task.
 
-    The distance is over the spread of those actions where they fall into two ways of doing it, so
-    that a second good way is no fault. Steps are thinned where there are more than 60,000.
+    Of the ten nearest the half whose actions are nearer counts, so that a second good way is no
+    fault; distances are over their median within the task. Of more than 60,000 steps some are
+    left out evenly.
     """
     del seed
     if len(pool) < _FEWEST:
@@ -35,7 +36,7 @@ def judge(pool: DemonstrationPool, seed: int) -> MethodScores:
     errors = np.array([_error(distance[owner == number]) for number in range(len(pool))])
     return MethodScores(-means, errors, tuple(
         "no other demonstration of its task" if np.isnan(mean) else
-        f"{mean:.2f} spreads from what others do in like states" for mean in means
+        f"{mean:.2f} times the usual distance from what others do" for mean in means
     ))  # fmt: skip
 
 

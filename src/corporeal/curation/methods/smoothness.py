@@ -39,7 +39,7 @@ def judge(pool: DemonstrationPool, seed: int) -> MethodScores:
 def _groups(pool: DemonstrationPool) -> list[tuple[str, str]]:
     keys = [(str(each.task), each.traits.get("operator", "")) for each in pool.episodes]
     return [
-        (f"{task}/{person}", f"{person}'s") if person and keys.count((task, person)) >= _FEWEST
+        (f"{task}/{person}", "one person's") if person and keys.count((task, person)) >= _FEWEST
         else (task, "the task")
         for task, person in keys
     ]  # fmt: skip
